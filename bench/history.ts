@@ -1,5 +1,5 @@
 import { openDatabase } from '@odograph/database/database';
-import { countReadings } from '@odograph/ingest/pipeline/reading-counts';
+import { countReadings } from '@odograph/ingest/maintenance/count-readings';
 import { type Comparers, type Comparison, compareAnswers } from './parts/compare-answers.ts';
 import { type Engines, withEngines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';

@@ -11,15 +11,16 @@ import { alarmCheckAgeMs, scheduleAlarms } from './alarms/watch.ts';
 import { FrameRedecoding } from './maintenance/redecode.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createDatabaseMetrics, createGapMetrics, createIngestMetrics, databaseBytes } from './pipeline/metrics.ts';
-import { RejectAnnouncer } from './quarantine/announce-rejects.ts';
+import { RejectAnnouncer } from './quarantine.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import {
   createUploadProcessors,
+  DelayedUploads,
   jobsPerTransaction,
   lateJobsPerTransaction,
+  StorageProgress,
   uploadTransactions,
 } from './upload/ingest-upload.ts';
-import { DelayedUploads, StorageProgress } from './upload/progress.ts';
 
 const silentDatabaseMs = 30_000;
 const maxUncheckedMs = 120_000;

@@ -1,7 +1,8 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
-import { countReadings, SettledHours } from '@odograph/ingest/pipeline/reading-counts';
+import { countReadings } from '@odograph/ingest/maintenance/count-readings';
+import { SettledHours } from '@odograph/ingest/upload/write-readings';
 import { keysAt, type ReadingInterval } from '@odograph/query/shared/reading-keys';
 import { skipHours } from '@odograph/query/shared/reading-page';
 import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';

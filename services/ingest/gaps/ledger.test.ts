@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, emptyLedger, type Ledger, maxGap, maximumRanges, recordArrivals } from './ledger.ts';
+import { type Arrival, emptyLedger, type Ledger, maxGap, maxRanges, recordArrivals } from './ledger.ts';
 
 /** Readings of one device that never restarts its count: each is later than the previous one. */
 const arrival = (sequence: number): Arrival => ({ sequence, timeMicroseconds: sequence * 1_000_000 });
@@ -84,16 +84,16 @@ describe('the ledger of a device that does not restart its count', () => {
     expect(second.closed).toEqual([{ from: 5, until: 5, sinceMs: 1000, outcome: 'ARRIVED' }]);
   });
 
-  it('is bounded: the oldest gaps are given up', () => {
-    const every = Array.from({ length: maximumRanges + 10 }, (_one, index) => arrival(2 * index));
+  it('is bounded: the oldest gaps are closed as unrecoverable', () => {
+    const every = Array.from({ length: maxRanges + 10 }, (_one, index) => arrival(2 * index));
     const { ledger, closed } = recordArrivals(emptyLedger, every, 0);
-    expect(ledger.received).toHaveLength(maximumRanges);
-    expect(ledger.gaps).toHaveLength(maximumRanges - 1);
+    expect(ledger.received).toHaveLength(maxRanges);
+    expect(ledger.gaps).toHaveLength(maxRanges - 1);
     expect(ledger.gaps[0]?.from).toBe(21);
     expect(closed.map(({ from, outcome }) => [from, outcome])).toEqual(
       Array.from({ length: 10 }, (_one, index) => [2 * index + 1, 'GIVEN_UP']),
     );
-    const next = recordArrivals(ledger, [arrival(2 * (maximumRanges + 10))], 7);
+    const next = recordArrivals(ledger, [arrival(2 * (maxRanges + 10))], 7);
     expect(next.closed).toEqual([{ from: 21, until: 21, sinceMs: 0, outcome: 'GIVEN_UP' }]);
   });
 });

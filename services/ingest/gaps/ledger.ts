@@ -2,7 +2,7 @@
 export type Range = readonly [from: number, until: number];
 
 /** Sorts ranges and merges those that overlap or adjoin. */
-export function mergeRanges(ranges: readonly Range[]): Range[] {
+function mergeRanges(ranges: readonly Range[]): Range[] {
   const sorted = [...ranges].sort((a, b) => a[0] - b[0]);
   const merged: Range[] = [];
   for (const [from, until] of sorted) {
@@ -14,12 +14,12 @@ export function mergeRanges(ranges: readonly Range[]): Range[] {
 }
 
 /** Returns the numbers between ranges. @param ranges as from mergeRanges */
-export function between(ranges: readonly Range[]): Range[] {
+function between(ranges: readonly Range[]): Range[] {
   return ranges.slice(1).map(([from], index) => [(ranges[index]?.[1] ?? from) + 1, from - 1]);
 }
 
 /** Subtracts ranges from a range. @param others as from mergeRanges */
-export function without([from, until]: Range, others: readonly Range[]): Range[] {
+function without([from, until]: Range, others: readonly Range[]): Range[] {
   const left: Range[] = [];
   let next = from;
   for (const [otherFrom, otherUntil] of others) {
@@ -32,13 +32,10 @@ export function without([from, until]: Range, others: readonly Range[]): Range[]
   return left;
 }
 
-/**
- * A larger jump between two readings is not a gap but another count: no device loses that many readings, while a reset or
- * replaced one starts anywhere.
- */
+/** A larger jump between two readings starts another count: no device loses that many readings, a reset one may. */
 export const maxGap = 100_000;
-/** Ranges stored for one device; beyond it the oldest gaps are given up. */
-export const maximumRanges = 500;
+/** Ranges stored for one device; beyond it the oldest gaps are closed as GIVEN_UP. */
+export const maxRanges = 500;
 /** A newer reading this far below the highest sequence starts a new count; a smaller step can be a clock set back. */
 const restartDistance = 1000;
 
@@ -56,7 +53,7 @@ export interface Gap {
   readonly sinceMs: number;
 }
 
-/** A gap, or part of one, that closed: it arrived, the device restarted its count, or the ledger gave it up. */
+/** A gap, or part of one, that closed: it arrived, the device restarted its count, or the ledger reached its limit. */
 export interface ClosedGap extends Gap {
   readonly outcome: 'ARRIVED' | 'RESTARTED' | 'GIVEN_UP';
 }
@@ -73,7 +70,7 @@ export interface Ledger {
 
 export const emptyLedger: Ledger = { received: [], gaps: [] };
 
-export interface Recorded {
+interface Recorded {
   readonly ledger: Ledger;
   readonly closed: readonly ClosedGap[];
 }
@@ -92,14 +89,14 @@ function receive(ledger: Ledger, received: Range[], outcome: ClosedGap['outcome'
 }
 
 /** Adds sequences of the current count. */
-function extend(ledger: Ledger, sequences: readonly number[], nowMs: number): Recorded {
-  const received = mergeRanges([...ledger.received, ...sequences.map((sequence): Range => [sequence, sequence])]);
+function extend(ledger: Ledger, arrivals: readonly Arrival[], nowMs: number): Recorded {
+  const received = mergeRanges([...ledger.received, ...arrivals.map(({ sequence }): Range => [sequence, sequence])]);
   const arrived = receive(ledger, received, 'ARRIVED', nowMs);
-  const [oldest, lastDiscarded] = [received[0], received[received.length - maximumRanges]];
-  if (received.length <= maximumRanges || !oldest || !lastDiscarded) return arrived;
-  const bounded: Range[] = [[oldest[0], lastDiscarded[1]], ...received.slice(received.length - maximumRanges + 1)];
-  const given = receive(arrived.ledger, bounded, 'GIVEN_UP', nowMs);
-  return { ledger: given.ledger, closed: [...arrived.closed, ...given.closed] };
+  const [oldest, lastDiscarded] = [received[0], received[received.length - maxRanges]];
+  if (received.length <= maxRanges || !oldest || !lastDiscarded) return arrived;
+  const bounded: Range[] = [[oldest[0], lastDiscarded[1]], ...received.slice(received.length - maxRanges + 1)];
+  const limited = receive(arrived.ledger, bounded, 'GIVEN_UP', nowMs);
+  return { ledger: limited.ledger, closed: [...arrived.closed, ...limited.closed] };
 }
 
 function isRestart(highest: number | undefined, newest: number | undefined, { sequence, timeMicroseconds }: Arrival) {
@@ -137,15 +134,8 @@ function recordRun(ledger: Ledger, run: readonly Arrival[], nowMs: number): Reco
   const started = ledger.startedMicroseconds ?? Number.NEGATIVE_INFINITY;
   const ofCount = run.filter(({ timeMicroseconds = Infinity }) => timeMicroseconds >= started);
   const newest = ofCount.map(({ timeMicroseconds }) => timeMicroseconds).reduce(latest, ledger.newestMicroseconds);
-  const recorded = extend(
-    ledger,
-    ofCount.map(({ sequence }) => sequence),
-    nowMs,
-  );
-  return {
-    ledger: { ...recorded.ledger, ...(newest !== undefined && { newestMicroseconds: newest }) },
-    closed: recorded.closed,
-  };
+  const { ledger: extended, closed } = extend(ledger, ofCount, nowMs);
+  return { ledger: { ...extended, ...(newest !== undefined && { newestMicroseconds: newest }) }, closed };
 }
 
 /**

@@ -28,27 +28,23 @@ function quarantinedArrivals(inProgress: UploadInProgress): Arrival[] {
   });
 }
 
-function storedArrivals({ readings }: UploadInProgress): Arrival[] {
-  return readings.flatMap(({ timeMicroseconds, reading: { sequence } }) =>
-    sequence === undefined ? [] : [{ sequence, timeMicroseconds }],
-  );
-}
-
 /** Groups the numbered readings of a batch by device. */
-export function arrivalsByDevice(uploads: readonly UploadInProgress[]): Map<string, Arrival[]> {
+function arrivalsByDevice(uploads: readonly UploadInProgress[]): Map<string, Arrival[]> {
   const byDevice = new Map<string, Arrival[]>();
   for (const [deviceId, ofDevice] of groupBy(uploads, ({ upload }) => upload.deviceId)) {
-    const arrivals = ofDevice.flatMap((inProgress) => [
-      ...storedArrivals(inProgress),
-      ...quarantinedArrivals(inProgress),
-    ]);
+    const arrivals = ofDevice.flatMap((inProgress) => {
+      const stored = inProgress.readings.flatMap(({ timeMicroseconds, reading: { sequence } }) =>
+        sequence === undefined ? [] : [{ sequence, timeMicroseconds }],
+      );
+      return [...stored, ...quarantinedArrivals(inProgress)];
+    });
     if (arrivals.length > 0) byDevice.set(deviceId, arrivals);
   }
   return byDevice;
 }
 
 /** Readings with consecutive sequences in time order. */
-export interface Run {
+interface Run {
   readonly from: number;
   readonly until: number;
   readonly oldestMicroseconds: number;
@@ -56,7 +52,7 @@ export interface Run {
 }
 
 /** Returns arrivals as one run; undefined unless their sequences are consecutive and their times known and in order. */
-export function runOf(arrivals: readonly Arrival[]): Run | undefined {
+function runOf(arrivals: readonly Arrival[]): Run | undefined {
   let run: Run | undefined;
   for (const { sequence, timeMicroseconds: time } of arrivals) {
     if (time === undefined) return undefined;
@@ -82,16 +78,13 @@ interface LedgerRow {
   gaps: Gap[];
 }
 
-/** Parses a multirange in PostgreSQL's canonical form `{[from,until)}`. */
-function parseRanges(text: string): Range[] {
-  return [...text.matchAll(/\[(\d+),(\d+)\)/g)].map(([, from, end]) => [Number(from), Number(end) - 1]);
-}
-
 function toLedger({ started_us: started, newest_us: newest, received, gaps }: LedgerRow): Ledger {
+  // The canonical form of a multirange is `{[from,until)}`.
+  const ranges = [...received.matchAll(/\[(\d+),(\d+)\)/g)];
   return {
     ...(started !== null && { startedMicroseconds: started }),
     ...(newest !== null && { newestMicroseconds: newest }),
-    received: parseRanges(received),
+    received: ranges.map(([, from, until]) => [Number(from), Number(until) - 1]),
     gaps,
   };
 }
@@ -118,7 +111,6 @@ const multirange = (ranges: readonly Range[]) => `{${ranges.map(([from, until]) 
 const missing = (gaps: readonly Gap[]) => gaps.reduce((sum, { from, until }) => sum + (until - from + 1), 0);
 
 async function updateLedgers(db: Database, changed: ReadonlyMap<string, Ledger>): Promise<void> {
-  if (changed.size === 0) return;
   const ledgers = [...changed.values()];
   await sql`update device_sequence set started_us = new.started_us, newest_us = new.newest_us,
       received = new.received::int8multirange, gaps = new.gaps::jsonb,
@@ -147,10 +139,6 @@ async function recordClosed(db: Database, closed: readonly (ClosedGap & { device
       as recorded (device_id, "from", until, since_ms, outcome)`.execute(db);
 }
 
-function sameLedger(a: Ledger, b: Ledger): boolean {
-  return a.newestMicroseconds === b.newestMicroseconds && multirange(a.received) === multirange(b.received);
-}
-
 /**
  * Extends counts whose next sequences arrive in time order, as in nearly every batch. Gaps stay as they are.
  * @returns the devices whose count was extended
@@ -158,11 +146,8 @@ function sameLedger(a: Ledger, b: Ledger): boolean {
 async function continueCounts(db: Database, runs: ReadonlyMap<string, Run>): Promise<Set<string>> {
   if (runs.size === 0) return new Set();
   const incoming = [...runs].map(([deviceId, { from, until, oldestMicroseconds, newestMicroseconds }]) => ({
-    device_id: deviceId,
-    from_sequence: from,
-    until_sequence: until,
-    oldest_us: oldestMicroseconds,
-    run_newest_us: newestMicroseconds,
+    ...{ device_id: deviceId, from_sequence: from, until_sequence: until },
+    ...{ oldest_us: oldestMicroseconds, run_newest_us: newestMicroseconds },
   }));
   const { rows } = await sql<{ device_id: string }>`
     update device_sequence set newest_us = run.run_newest_us,
@@ -176,17 +161,19 @@ async function continueCounts(db: Database, runs: ReadonlyMap<string, Run>): Pro
 }
 
 async function updateGaps(db: Database, arrivals: ReadonlyMap<string, Arrival[]>, nowMs: number): Promise<void> {
-  if (arrivals.size === 0) return;
   const ledgers = await lockOrCreate(db, [...arrivals.keys()]);
   const changed = new Map<string, Ledger>();
   const closed: (ClosedGap & { deviceId: string })[] = [];
   // A deleted device has no ledger.
   for (const [deviceId, before] of ledgers) {
     const recorded = recordArrivals(before, arrivals.get(deviceId) ?? [], nowMs);
-    if (!sameLedger(before, recorded.ledger)) changed.set(deviceId, recorded.ledger);
+    const { newestMicroseconds, received } = recorded.ledger;
+    const isSame =
+      before.newestMicroseconds === newestMicroseconds && multirange(before.received) === multirange(received);
+    if (!isSame) changed.set(deviceId, recorded.ledger);
     for (const gap of recorded.closed) closed.push({ ...gap, deviceId });
   }
-  await updateLedgers(db, changed);
+  if (changed.size > 0) await updateLedgers(db, changed);
   await recordClosed(db, closed, nowMs);
 }
 
@@ -203,5 +190,5 @@ export async function writeGaps(db: Database, uploads: readonly UploadInProgress
     if (run) runs.set(deviceId, run);
   }
   for (const deviceId of await continueCounts(db, runs)) arrivals.delete(deviceId);
-  await updateGaps(db, arrivals, nowMs);
+  if (arrivals.size > 0) await updateGaps(db, arrivals, nowMs);
 }

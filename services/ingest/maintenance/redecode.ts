@@ -11,8 +11,7 @@ import type { LinkedReading } from '../pipeline/readings.ts';
 import { arrayLiteral, instant } from '../pipeline/sql-values.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import { FrameDecoding, withoutKeysOf } from '../upload/decode-frames.ts';
-import { findPrivacyIntervals } from '../upload/link-readings.ts';
-import { protectReadings } from '../upload/protect-readings.ts';
+import { findPrivacyIntervals, protectReadings } from '../upload/link-readings.ts';
 import { writeLatestStates } from '../upload/write-latest-states.ts';
 
 /** A request to decode the frames of a vehicle model again, and how far it is. */

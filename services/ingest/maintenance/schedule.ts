@@ -6,7 +6,7 @@ import { keepSchedule } from '@odograph/queue/schedules';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { countReadings } from '../pipeline/reading-counts.ts';
+import { countReadings } from './count-readings.ts';
 import {
   compressReadings,
   deleteExpired,

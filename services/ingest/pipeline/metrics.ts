@@ -3,37 +3,38 @@ import { findLastBackup } from '@odograph/database/installation';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { sql } from 'kysely';
 
-export interface IngestMetrics {
-  readings: Counter;
-  quarantined: Counter;
-  droppedQuarantine: Counter;
-  droppedValues: Counter;
-  absentValues: Counter<'reason'>;
-  lagSeconds: Histogram;
+/** Registers a gauge that is NaN while its value cannot be read. */
+function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      this.set(await Promise.resolve(read()).catch(() => Number.NaN));
+    },
+  });
 }
+
+export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
 /** Registers the metrics of ingest. @param waitingJobs counts unfinished jobs; called once a scrape */
 export function createIngestMetrics(
   registry: Registry,
   waitingJobs: () => Promise<number>,
   progress: { readonly stalledSeconds: number },
-): IngestMetrics {
-  new Gauge({
-    name: 'odograph_ingest_stalled_seconds',
-    help: 'Time that uploads have been waiting while this process stores none',
-    registers: [registry],
-    collect() {
-      this.set(progress.stalledSeconds);
-    },
-  });
-  new Gauge({
-    name: 'odograph_ingest_queue_depth_jobs',
-    help: 'Micro-batches of uploads that are not stored yet',
-    registers: [registry],
-    async collect() {
-      this.set(await waitingJobs().catch(() => Number.NaN));
-    },
-  });
+) {
+  addGauge(
+    registry,
+    'odograph_ingest_stalled_seconds',
+    'Time that uploads have been waiting while this process stores none',
+    () => progress.stalledSeconds,
+  );
+  addGauge(
+    registry,
+    'odograph_ingest_queue_depth_jobs',
+    'Micro-batches of uploads that are not stored yet',
+    waitingJobs,
+  );
   return {
     readings: new Counter({
       name: 'odograph_ingest_readings_total',
@@ -76,66 +77,50 @@ export async function databaseBytes(db: Database): Promise<number | null> {
   return rows[0]?.bytes ?? null;
 }
 
-/** Registers the size of the database and the time of its last backup; they are NaN while it is unavailable. */
+/** Registers the size of the database and the time of its last backup. */
 export function createDatabaseMetrics(registry: Registry, db: Database): void {
-  new Gauge({
-    name: 'odograph_database_size_bytes',
-    help: 'Size of the database on its disk',
-    registers: [registry],
-    async collect() {
-      this.set((await databaseBytes(db).catch(() => null)) ?? Number.NaN);
-    },
-  });
-  new Gauge({
-    name: 'odograph_last_backup_timestamp_seconds',
-    help: 'When `odograph backup` last completed, in UNIX seconds; 0 if it never did',
-    registers: [registry],
-    async collect() {
-      const read = findLastBackup(db).then((backup) => (backup?.completedAt.getTime() ?? 0) / 1000);
-      this.set(await read.catch(() => Number.NaN));
-    },
-  });
-}
-
-interface GapCounts {
-  gaps: number;
-  missing: number;
+  addGauge(
+    registry,
+    'odograph_database_size_bytes',
+    'Size of the database on its disk',
+    async () => (await databaseBytes(db)) ?? Number.NaN,
+  );
+  addGauge(
+    registry,
+    'odograph_last_backup_timestamp_seconds',
+    'When `odograph backup` last completed, in UNIX seconds; 0 if it never did',
+    async () => ((await findLastBackup(db))?.completedAt.getTime() ?? 0) / 1000,
+  );
 }
 
 /** Counts open gaps and the readings missing in them. */
-export async function countGaps(db: Database): Promise<GapCounts> {
-  const { rows } = await sql<GapCounts>`
+export async function countGaps(db: Database): Promise<{ gaps: number; missing: number }> {
+  const { rows } = await sql<{ gaps: number; missing: number }>`
     select coalesce(sum(open_gaps), 0)::bigint as gaps, coalesce(sum(missing_readings), 0)::bigint as missing
     from device_sequence where open_gaps > 0`.execute(db);
   return rows[0] ?? { gaps: 0, missing: 0 };
 }
 
-/** Registers the gap metrics. They are NaN while the database is unavailable. */
+/** Registers the gap metrics. */
 export function createGapMetrics(registry: Registry, db: Database): void {
-  let running: Promise<GapCounts> | undefined;
+  let running: ReturnType<typeof countGaps> | undefined;
   // Both gauges are collected at once and share one aggregate.
-  const count = (): Promise<GapCounts> => {
-    running ??= countGaps(db)
-      .catch(() => ({ gaps: Number.NaN, missing: Number.NaN }))
-      .finally(() => {
-        running = undefined;
-      });
+  const count = () => {
+    running ??= countGaps(db).finally(() => {
+      running = undefined;
+    });
     return running;
   };
-  new Gauge({
-    name: 'odograph_ingest_open_gaps',
-    help: 'Gaps in the sequences of devices that are open',
-    registers: [registry],
-    async collect() {
-      this.set((await count()).gaps);
-    },
-  });
-  new Gauge({
-    name: 'odograph_ingest_missing_readings',
-    help: 'Readings that are missing in open gaps',
-    registers: [registry],
-    async collect() {
-      this.set((await count()).missing);
-    },
-  });
+  addGauge(
+    registry,
+    'odograph_ingest_open_gaps',
+    'Gaps in the sequences of devices that are open',
+    async () => (await count()).gaps,
+  );
+  addGauge(
+    registry,
+    'odograph_ingest_missing_readings',
+    'Readings that are missing in open gaps',
+    async () => (await count()).missing,
+  );
 }

@@ -41,12 +41,14 @@ export interface Interval {
   untilMicroseconds: number;
 }
 
-/** Whether a device time lies in one of these privacy intervals. */
+/** Returns whether a device time lies in an interval. */
+export function isWithin({ fromMicroseconds, untilMicroseconds }: Interval, timeMicroseconds: number): boolean {
+  return fromMicroseconds <= timeMicroseconds && timeMicroseconds < untilMicroseconds;
+}
+
+/** Returns whether a device time lies in one of these privacy intervals. */
 export function isPrivateAt(privacyIntervals: readonly Interval[], timeMicroseconds: number): boolean {
-  return privacyIntervals.some(
-    ({ fromMicroseconds, untilMicroseconds }) =>
-      fromMicroseconds <= timeMicroseconds && timeMicroseconds < untilMicroseconds,
-  );
+  return privacyIntervals.some((interval) => isWithin(interval, timeMicroseconds));
 }
 
 /** A reading with the vehicle it belongs to. */

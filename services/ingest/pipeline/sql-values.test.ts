@@ -4,7 +4,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BinaryRows, copyInto } from './copy.ts';
+import { BinaryRows, copyInto } from './sql-values.ts';
 
 // One connection, because a temporary table exists in one session.
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });

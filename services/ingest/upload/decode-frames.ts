@@ -1,11 +1,11 @@
-import { compileModelDatabase, type FrameValues } from '@odograph/codec/can/frame-values';
+import { compileModelDatabase, type FrameValues } from '@odograph/codec/can/decode';
 import type { CanDatum } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { LinkedReading } from '../pipeline/readings.ts';
 
-/** Vehicles in the cache; at this size it is cleared. */
-const maximumVehicles = 200_000;
+/** The cache is cleared at this size. */
+const maxVehicles = 200_000;
 
 /** Decodes raw CAN frames by the databases of the vehicles' models. Keeps them for one version of the CAN databases. */
 export class FrameDecoding {
@@ -36,14 +36,18 @@ export class FrameDecoding {
     version: number,
     vehicleIds: ReadonlySet<number>,
   ): Promise<(vehicleId: number) => FrameValues | undefined> {
-    if (version !== this.#version || this.#byVehicle.size > maximumVehicles) {
+    if (version !== this.#version || this.#byVehicle.size > maxVehicles) {
       this.#version = version;
       this.#byVehicle = new Map();
     }
     const byVehicle = this.#byVehicle;
     const unknown = [...vehicleIds].filter((id) => !byVehicle.has(id));
     if (unknown.length > 0) {
-      const hashes = await findHashes(db, unknown);
+      const { rows } = await sql<{ id: number; sha256: string }>`
+        select vehicle.id, can_database.sha256 from vehicle
+        join can_database on lower(can_database.model) = lower(vehicle.model)
+        where vehicle.id = any(${unknown}::integer[])`.execute(db);
+      const hashes = new Map(rows.map(({ id, sha256 }) => [id, sha256]));
       await this.#compile(db, new Set(hashes.values()));
       for (const id of unknown) byVehicle.set(id, this.#byHash.get(hashes.get(id) ?? ''));
     }
@@ -63,16 +67,7 @@ export class FrameDecoding {
   }
 }
 
-/** Finds the hash of the database of each vehicle whose model has one. */
-async function findHashes(db: Database, vehicleIds: readonly number[]): Promise<Map<number, string>> {
-  const { rows } = await sql<{ id: number; sha256: string }>`
-    select vehicle.id, can_database.sha256 from vehicle
-    join can_database on lower(can_database.model) = lower(vehicle.model)
-    where vehicle.id = any(${vehicleIds}::integer[])`.execute(db);
-  return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
-}
-
-/** Removes decoded values whose key the device used itself: its own value wins. */
+/** Removes decoded values whose keys the device used itself: its own values win. */
 export function withoutKeysOf(own: readonly CanDatum[] | undefined, decoded: readonly CanDatum[]): readonly CanDatum[] {
   if (own === undefined || own.length === 0) return decoded;
   const keys = new Set(own.map(({ key }) => key));

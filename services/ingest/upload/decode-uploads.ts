@@ -25,8 +25,13 @@ export function decodeUploads(
     const isLimited = upload.quarantineId === undefined && !upload.isImport;
     const oldest = isLimited ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
-      if (timeMicroseconds > latest) return futureFault(index);
-      return timeMicroseconds < oldest ? ageFault(index, maximumAgeDays) : undefined;
+      const fault = { index, field: 'timestamp' };
+      if (timeMicroseconds > latest) {
+        const message = `timestamp is more than ${maximumClockLeadSeconds} s in the future`;
+        return { ...fault, reason: 'IN_THE_FUTURE', message };
+      }
+      if (timeMicroseconds >= oldest) return undefined;
+      return { ...fault, reason: 'TOO_OLD', message: `timestamp is more than ${maximumAgeDays} days in the past` };
     });
   });
 }
@@ -46,25 +51,10 @@ export function rejectReadings(
   return { ...inProgress, readings, faults: [...inProgress.faults, ...rejected] };
 }
 
-function futureFault(index: number): QuarantineFault {
-  const message = `timestamp is more than ${maximumClockLeadSeconds} s in the future`;
-  return { index, reason: 'IN_THE_FUTURE', field: 'timestamp', message };
-}
-
-function ageFault(index: number, days: number): QuarantineFault {
-  return { index, reason: 'TOO_OLD', field: 'timestamp', message: `timestamp is more than ${days} days in the past` };
-}
-
 const hourMs = 3_600_000;
 /** Chunks created by other batches and processes are unknown for at most this long. */
 const refreshMs = 1000;
-/** Maximum of counted devices. */
 const maximumDevices = 10_000;
-
-interface ChunkRow {
-  interval_us: number;
-  start_us: number | null;
-}
 
 /** The chunks of `reading` that exist, by their number since the epoch. */
 interface Chunks {
@@ -74,7 +64,7 @@ interface Chunks {
 }
 
 async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
-  const { rows } = await sql<ChunkRow>`
+  const { rows } = await sql<{ interval_us: number; start_us: number | null }>`
     select (extract(epoch from time_interval) * 1000000)::bigint as interval_us,
       (extract(epoch from range_start) * 1000000)::bigint as start_us
     from timescaledb_information.dimensions
@@ -97,7 +87,7 @@ async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
 export class ChunkBudget {
   readonly #db: Database;
   readonly #perHour: number;
-  readonly #created: WindowCounter = new WindowCounter(hourMs, maximumDevices);
+  readonly #created = new WindowCounter(hourMs, maximumDevices);
   #chunks: Chunks | undefined;
 
   constructor(db: Database, perHour: number) {
@@ -116,11 +106,12 @@ export class ChunkBudget {
         const chunk = Math.floor(timeMicroseconds / chunks.intervalMicroseconds);
         if (chunks.numbers.has(chunk)) return undefined;
         const { deviceId } = inProgress.upload;
-        if (this.#created.read(deviceId, nowMs) >= this.#perHour) return this.#fault(index);
+        if (this.#created.read(deviceId, nowMs) >= this.#perHour) {
+          const message = `the device may open at most ${this.#perHour} storage intervals without data in an hour`;
+          return { index, reason: 'TOO_MANY_CHUNKS', field: 'timestamp', message };
+        }
         this.#created.add(deviceId, nowMs);
-        // The batch creates it, and a retry of a failed transaction is free. For a reading without a linked vehicle, nothing
-        // is created: a reading that does create the chunk is free then, because this device has paid for it. So no
-        // number of devices creates more chunks than their budgets allow.
+        // Charged once, whether or not this batch creates the chunk: a retry, or a later reading that does, is free.
         chunks.numbers.add(chunk);
         return undefined;
       });
@@ -141,10 +132,5 @@ export class ChunkBudget {
     if (this.#chunks && Math.abs(nowMs - this.#chunks.readAtMs) < refreshMs) return this.#chunks;
     this.#chunks = await readChunks(this.#db, nowMs);
     return this.#chunks;
-  }
-
-  #fault(index: number): QuarantineFault {
-    const message = `the device may open at most ${this.#perHour} storage intervals without data in an hour`;
-    return { index, reason: 'TOO_MANY_CHUNKS', field: 'timestamp', message };
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { StorageProgress } from './progress.ts';
+import { StorageProgress } from './ingest-upload.ts';
 
 let waiting = 0;
 let progress: StorageProgress;

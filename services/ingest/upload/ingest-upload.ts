@@ -2,7 +2,7 @@ import { isValueFault } from '@odograph/codec/shared/readings';
 import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
-import type { TypedJob } from '@odograph/queue/queues';
+import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow } from '@odograph/runtime/clock';
@@ -10,12 +10,88 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
-import { type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
-import type { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
-import { QuarantineQuota } from '../quarantine/quarantine-uploads.ts';
+import { uploadBytes } from '../pipeline/readings.ts';
+import { QuarantineQuota, type RejectAnnouncer } from '../quarantine.ts';
 import { ChunkBudget, decodeUploads } from './decode-uploads.ts';
-import type { DelayedUploads, StorageProgress } from './progress.ts';
 import { BatchStore } from './store-batch.ts';
+
+/** Tracks how long live uploads wait to be stored. */
+export class DelayedUploads {
+  readonly #queue: TypedQueue<'uploads'>;
+  /** Wall-clock time since which each job of this process has been waiting. */
+  readonly #processing = new Map<string, number>();
+
+  constructor(queue: TypedQueue<'uploads'>) {
+    this.#queue = queue;
+  }
+
+  /** Call it for every attempt: a failed job is still waiting. */
+  started({ id = '', timestamp }: TypedJob<'uploads'>): void {
+    this.#processing.set(id, timestamp);
+  }
+
+  stored({ id = '' }: TypedJob<'uploads'>): void {
+    this.#processing.delete(id);
+  }
+
+  /** Returns the age of the oldest upload in ms: of this process, or waiting in the queue. 0 without uploads. */
+  async oldestAgeMs(): Promise<number> {
+    const [waiting] = await this.#queue.getJobs(['wait'], 0, 0, true);
+    const since = [...this.#processing.values(), ...(waiting ? [waiting.timestamp] : [])];
+    return since.reduce((oldest, one) => Math.max(oldest, Date.now() - one), 0);
+  }
+}
+
+const sampleMs = 1000;
+/** Longer than a transaction takes; with the interval of samples, /health fails within 15 s. */
+const stallMs = 10_000;
+
+const refusals: Readonly<Record<string, string>> = {
+  '25006': 'the database is read-only (SQLSTATE 25006)',
+  '53100': 'the disk of the database is full (SQLSTATE 53100)',
+};
+
+/** Detects a stall, in which uploads wait and none is stored; a shrinking backlog and an idle queue are no stall. */
+export class StorageProgress {
+  readonly #timer: NodeJS.Timeout;
+  #advancedAtMs = performance.now();
+  #reason: string | undefined;
+
+  /** @param countWaiting counts the jobs that are not stored; while Redis cannot tell, nothing counts as stalled */
+  constructor(countWaiting: () => Promise<number>) {
+    const sample = async (): Promise<void> => {
+      if ((await countWaiting().catch(() => 0)) === 0) this.stored();
+    };
+    this.#timer = setInterval(() => void sample(), sampleMs);
+  }
+
+  /** Records that a transaction with uploads was committed, quarantined ones included, or that none waits. */
+  stored(): void {
+    this.#advancedAtMs = performance.now();
+    this.#reason = undefined;
+  }
+
+  /** Records why uploads could not be stored. */
+  failed({ sqlState, error }: Readonly<Record<string, string | undefined>>): void {
+    this.#reason = sqlState === undefined ? error : (refusals[sqlState] ?? `SQLSTATE ${sqlState}`);
+  }
+
+  /** Seconds since the last progress while uploads are waiting. */
+  get stalledSeconds(): number {
+    return (performance.now() - this.#advancedAtMs) / 1000;
+  }
+
+  /** Describes the stall; undefined while uploads are stored or none waits. */
+  get fault(): string | undefined {
+    if (this.stalledSeconds * 1000 < stallMs) return undefined;
+    const fact = `uploads wait and none has been stored for ${Math.floor(this.stalledSeconds)} s`;
+    return this.#reason === undefined ? fact : `${fact}: ${this.#reason}`;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
 
 /** The error of a failed job. It repeats no value of a reading, since the queue stores and shows it. */
 class UploadsNotStored extends Error {
@@ -26,7 +102,7 @@ class UploadsNotStored extends Error {
   }
 }
 
-export interface UploadProcessing {
+interface UploadProcessing {
   db: Database;
   sealer: Sealer;
   metrics: IngestMetrics;
@@ -41,9 +117,9 @@ export interface UploadProcessing {
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
 export const jobsPerTransaction = 32;
 /** Bytes of uploads in one transaction. */
-const maximumBatchBytes = 1024 ** 2;
+const maxBatchBytes = 1024 ** 2;
 /** Smaller, so that live uploads never wait long for a connection. */
-const maximumLateBatchBytes = 256 * 1024;
+const maxLateBatchBytes = 256 * 1024;
 /**
  * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
@@ -59,39 +135,22 @@ export const lateJobsPerTransaction = 4;
 interface Stored {
   readonly announced: Promise<void>;
 }
-type UploadBatcher = CallBatcher<UploadBatch, Stored>;
 
 /** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
-function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>): {
-  live: UploadBatcher;
-  late: UploadBatcher;
-} {
+function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>) {
   const slots = new BatchSlots(uploadTransactions);
   const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
   return {
-    live: new CallBatcher({
-      ...common,
-      maximumBytes: maximumBatchBytes,
-      intervalMs,
-      maximumInFlight: uploadTransactions,
-    }),
-    late: new CallBatcher({
-      ...common,
-      maximumBytes: maximumLateBatchBytes,
-      maximumInFlight: uploadTransactions - 1,
-    }),
+    live: new CallBatcher({ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: uploadTransactions }),
+    late: new CallBatcher({ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: uploadTransactions - 1 }),
   };
 }
-
-const countValueFaults = (uploads: readonly UploadInProgress[]): number =>
-  uploads.reduce((total, { faults }) => total + faults.filter(isValueFault).length, 0);
 
 /**
  * Splits off the uploads of devices whose late uploads are being stored: in a live transaction they would wait for the row
  * locks of the late one, and so would the uploads of all other devices in it.
  */
 function splitBehind(late: readonly UploadBatch[], batch: UploadBatch): { ahead?: UploadBatch; behind?: UploadBatch } {
-  if (late.length === 0) return { ahead: batch };
   const devices = new Set(late.flatMap(({ uploads }) => uploads.map(({ deviceId }) => deviceId)));
   const behind = batch.uploads.filter(({ deviceId }) => devices.has(deviceId));
   if (behind.length === 0) return { ahead: batch };
@@ -105,16 +164,11 @@ function describeBatch(uploads: QueuedUpload[]): UploadBatch {
   return { uploads, devices, bytes: uploads.reduce((sum, upload) => sum + uploadBytes(upload).length, 0) };
 }
 
-export interface UploadProcessors {
-  uploads(job: TypedJob<'uploads'>): Promise<void>;
-  lateUploads(job: TypedJob<'late-uploads'>): Promise<void>;
-}
-
 /**
  * Creates the processors of the upload queues: batch, decode, store. A failed job is retried until it succeeds, or until
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
-export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
+export function createUploadProcessors(processing: UploadProcessing) {
   const { db, sealer, metrics, delayed, progress, logger, rejects, changes, config } = processing;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
@@ -132,7 +186,7 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     progress.stored();
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantined.length);
-    metrics.droppedValues.inc(countValueFaults(charged));
+    metrics.droppedValues.inc(charged.flatMap(({ faults }) => faults.filter(isValueFault)).length);
     const announced = changes.announce(stored);
     rejects
       .announce([...stored.quarantined, ...stored.partial], nowMs)
@@ -143,7 +197,7 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     }
     return { announced };
   });
-  const store = async (batcher: UploadBatcher, data: UploadBatch): Promise<void> => {
+  const store = async (batcher: CallBatcher<UploadBatch, Stored>, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
     try {
       await (await batcher.call(data)).announced;
@@ -160,13 +214,13 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
   // Another attempt takes the job as it is, so that its attempts can be counted.
   const attempted = new WeakSet<UploadBatch>();
   return {
-    async uploads(job) {
+    async uploads(job: TypedJob<'uploads'>): Promise<void> {
       delayed.started(job);
       const parts = attempted.has(job.data) ? { ahead: job.data } : splitBehind(late.pending, job.data);
       attempted.add(job.data);
       await Promise.all([parts.ahead && store(live, parts.ahead), parts.behind && store(late, parts.behind)]);
       delayed.stored(job);
     },
-    lateUploads: ({ data }) => store(late, data),
+    lateUploads: ({ data }: TypedJob<'late-uploads'>): Promise<void> => store(late, data),
   };
 }

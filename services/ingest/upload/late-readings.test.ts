@@ -4,7 +4,7 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countReadings } from '../pipeline/reading-counts.ts';
+import { countReadings } from '../maintenance/count-readings.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 

@@ -1,6 +1,16 @@
+import { positionKeyPattern } from '@odograph/contracts/positions';
+import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { groupBy, type Interval, type LinkedReading, type UploadInProgress } from '../pipeline/readings.ts';
+import {
+  groupBy,
+  type Interval,
+  isPrivateAt,
+  isWithin,
+  type LinkedReading,
+  type UploadInProgress,
+} from '../pipeline/readings.ts';
+import { withoutKeysOf } from './decode-frames.ts';
 
 /** The vehicle of a device over an interval, with the privacy intervals of that vehicle. */
 export interface Link extends Interval {
@@ -15,11 +25,9 @@ interface LinkRow {
   device_id: string;
   vehicle_id: number;
   application_id: number;
-  period: IntervalRow;
+  interval: IntervalRow;
   privacy_intervals: IntervalRow[] | null;
 }
-
-const noIntervals: readonly Interval[] = [];
 
 function toInterval([from, until]: IntervalRow): Interval {
   return {
@@ -28,14 +36,10 @@ function toInterval([from, until]: IntervalRow): Interval {
   };
 }
 
-function toLink(row: LinkRow): Link {
-  return {
-    ...toInterval(row.period),
-    vehicleId: row.vehicle_id,
-    applicationId: row.application_id,
-    privacyIntervals: row.privacy_intervals?.map(toInterval) ?? noIntervals,
-  };
-}
+const toLink = ({ interval, vehicle_id: vehicleId, application_id: applicationId, ...row }: LinkRow): Link => ({
+  ...{ ...toInterval(interval), vehicleId, applicationId },
+  privacyIntervals: row.privacy_intervals?.map(toInterval) ?? [],
+});
 
 /** An interval as a JSON array of two numbers, null for no bound. */
 const intervalAsJson = sql`json_build_array(
@@ -45,7 +49,7 @@ const intervalAsJson = sql`json_build_array(
 /** Finds the links, past and present, of these devices to vehicles that still exist. */
 async function findLinks(db: Database, deviceIds: readonly string[]): Promise<Map<string, LinkRow[]>> {
   const { rows } = await sql<LinkRow>`
-    select device_link.device_id, device_link.vehicle_id, vehicle.application_id, ${intervalAsJson} as period,
+    select device_link.device_id, device_link.vehicle_id, vehicle.application_id, ${intervalAsJson} as interval,
       (select json_agg(${intervalAsJson}) from privacy_period where privacy_period.vehicle_id = vehicle.id)
         as privacy_intervals
     from device_link join vehicle on vehicle.id = device_link.vehicle_id
@@ -88,11 +92,6 @@ export class LinkCache {
   }
 }
 
-/** Devices have few links, so a scan is faster than an index. */
-function linkAt(links: readonly Link[] | undefined, timeMicroseconds: number): Link | undefined {
-  return links?.find((link) => link.fromMicroseconds <= timeMicroseconds && timeMicroseconds < link.untilMicroseconds);
-}
-
 /**
  * Assigns each reading to the vehicle of its device at the reading's own time, however late it arrives. A reading without
  * such a link becomes a fault of its upload; one of a source too, where the vehicle belongs to another application.
@@ -106,7 +105,8 @@ export function linkReadings(
     const { upload, readings } = inProgress;
     const faults = [...inProgress.faults];
     for (const { index, timeMicroseconds, reading } of readings) {
-      const link = linkAt(links.get(upload.deviceId), timeMicroseconds);
+      // Devices have few links, so a scan is faster than an index.
+      const link = links.get(upload.deviceId)?.find((one) => isWithin(one, timeMicroseconds));
       if (link && (upload.applicationId ?? link.applicationId) === link.applicationId) {
         const { vehicleId, applicationId, privacyIntervals } = link;
         const { deviceId, receivedAtMs } = upload;
@@ -119,4 +119,80 @@ export function linkReadings(
     return { ...inProgress, faults };
   });
   return { linked, uploads: withFaults };
+}
+
+const positionKey = new RegExp(positionKeyPattern, 'i');
+
+const tellsNoPosition = ({ key }: CanDatum): boolean => !positionKey.test(key);
+
+/**
+ * Removes every field that discloses a position, and all raw CAN frames, which may contain one. The speed moves to the fleet
+ * group: together with the ignition it decides whether the vehicle may be immobilized.
+ */
+function withoutPosition(linked: LinkedReading): LinkedReading {
+  const { reading, decodedCan } = linked;
+  const { location, can, sensors } = reading;
+  const speed = reading.fleet?.speed ?? location?.speed;
+  const protectedReading: TelemetryReading = {
+    ...reading,
+    ...(can && { can: can.filter(tellsNoPosition) }),
+    ...(sensors && { sensors: sensors.map(({ name, data }) => ({ name, data: data.filter(tellsNoPosition) })) }),
+    ...(speed !== undefined && { fleet: { ...reading.fleet, speed } }),
+  };
+  delete protectedReading.location;
+  delete protectedReading.frames;
+  return {
+    ...linked,
+    reading: protectedReading,
+    ...(decodedCan && { decodedCan: decodedCan.filter(tellsNoPosition) }),
+  };
+}
+
+/**
+ * Removes the positions of readings in a privacy interval of their vehicle, before anything is written. The reading's own
+ * time decides, so a late upload does not bypass it.
+ */
+export function protectReadings(readings: readonly LinkedReading[]): LinkedReading[] {
+  return readings.map((linked) => {
+    const isPrivate = isPrivateAt(linked.privacyIntervals, linked.timeMicroseconds);
+    return isPrivate ? withoutPosition(linked) : linked;
+  });
+}
+
+/** Groups that are merged field by field; the others are replaced as a whole. */
+const mergedGroups = ['location', 'status', 'electric', 'fleet', 'alarms'] as const;
+
+/** Merges two readings of the same vehicle and time; fields of the newer one win. */
+function mergeFields(older: TelemetryReading, newer: TelemetryReading): TelemetryReading {
+  const merged: TelemetryReading = { ...older, ...newer };
+  for (const group of mergedGroups) {
+    if (older[group] && newer[group]) Object.assign(merged, { [group]: { ...older[group], ...newer[group] } });
+  }
+  return merged;
+}
+
+function mergeLinked(older: LinkedReading, newer: LinkedReading): LinkedReading {
+  const reading = mergeFields(older.reading, newer.reading);
+  const decodedCan = newer.decodedCan ?? older.decodedCan;
+  return { ...newer, reading, ...(decodedCan && { decodedCan: withoutKeysOf(reading.can, decodedCan) }) };
+}
+
+/**
+ * Merges readings of the same vehicle and time in the order of their receipt.
+ * @returns distinct readings sorted by vehicle, then time: the order in which every transaction locks rows
+ */
+export function mergeReadings(readings: readonly LinkedReading[]): LinkedReading[] {
+  const sorted = [...readings].sort(
+    (a, b) => a.vehicleId - b.vehicleId || a.timeMicroseconds - b.timeMicroseconds || a.receivedAtMs - b.receivedAtMs,
+  );
+  const merged: LinkedReading[] = [];
+  for (const next of sorted) {
+    const last = merged.at(-1);
+    if (last?.vehicleId === next.vehicleId && last.timeMicroseconds === next.timeMicroseconds) {
+      merged[merged.length - 1] = mergeLinked(last, next);
+    } else {
+      merged.push(next);
+    }
+  }
+  return merged;
 }

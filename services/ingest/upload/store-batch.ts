@@ -6,7 +6,6 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
 import { writeVehicleStates } from '../alarms/vehicle-states.ts';
 import { writeGaps } from '../gaps/write-gaps.ts';
-import { SettledHours } from '../pipeline/reading-counts.ts';
 import type { QuarantineFault, UploadInProgress } from '../pipeline/readings.ts';
 import {
   countDropped,
@@ -14,16 +13,14 @@ import {
   quarantineUploads,
   quarantineValues,
   resolveQuarantined,
-} from '../quarantine/quarantine-uploads.ts';
+} from '../quarantine.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import { FrameDecoding } from './decode-frames.ts';
-import { LinkCache, linkReadings } from './link-readings.ts';
-import { mergeReadings, protectReadings } from './protect-readings.ts';
+import { LinkCache, linkReadings, mergeReadings, protectReadings } from './link-readings.ts';
 import { writeLatestStates } from './write-latest-states.ts';
-import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './write-readings.ts';
+import { insertOrMergeReadings, mergeAllReadings, SettledHours, type WriteReadings } from './write-readings.ts';
 
-/** The outcome of a stored batch. */
-export interface StoredBatch {
+interface StoredBatch {
   readings: number;
   /** The vehicles of the readings. */
   vehicleIds: readonly number[];
@@ -107,7 +104,9 @@ export class BatchStore {
     const nowMs = Date.now();
     const stored = await this.#db.transaction().execute(async (transaction) => {
       const { decisions, alarmRules, canDatabases } = await shareIngestBarrier(transaction);
-      const links = await this.#links.find(transaction, decisions, devicesWithReadings(decoded));
+      const withReadings = decoded.filter(({ readings }) => readings.length > 0);
+      const deviceIds = new Set(withReadings.map(({ upload }) => upload.deviceId));
+      const links = await this.#links.find(transaction, decisions, deviceIds);
       const { linked, uploads } = linkReadings(decoded, links);
       const decodedFrames = await this.#frames.decode(transaction, canDatabases, linked);
       const readings = mergeReadings(protectReadings(decodedFrames));
@@ -136,10 +135,6 @@ export class BatchStore {
   }
 }
 
-function devicesWithReadings(uploads: readonly UploadInProgress[]): Set<string> {
-  return new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
-}
-
 /** Halves a batch by uploads, and a single upload by its readings. */
 function halve(uploads: readonly UploadInProgress[]): [UploadInProgress[], UploadInProgress[]] {
   const [only] = uploads;
@@ -162,10 +157,7 @@ const refusedFault: QuarantineFault = {
 };
 
 function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadInProgress {
-  const rejected = readings.map(({ index }) => ({
-    index,
-    reason: 'NOT_STORABLE' as const,
-    message: 'the database rejected the reading',
-  }));
+  const fault = { reason: 'NOT_STORABLE', message: 'the database rejected the reading' } as const;
+  const rejected = readings.map(({ index }) => ({ index, ...fault }));
   return { upload, readings: [], faults: [...faults, ...rejected] };
 }

@@ -6,19 +6,13 @@ import { type LinkedReading, type Position, type PreviousState, withDecodedCan }
 const latestGroups = ['location', 'status', 'can', 'electric', 'sensors', 'fleet', 'alarms'] as const;
 type LatestGroup = (typeof latestGroups)[number];
 
-/** The newest known value of each field of a group. */
-interface GroupState {
-  timeMicroseconds: number;
-  value: object;
-}
-
 /** The latest state of a vehicle according to one batch. */
 interface LatestState {
   vehicleId: number;
   earliestMicroseconds: number;
   timeMicroseconds: number;
   receivedAtMs: number;
-  groups: Partial<Record<LatestGroup, GroupState>>;
+  groups: Partial<Record<LatestGroup, { timeMicroseconds: number; value: object }>>;
 }
 
 /** Groups merged field by field; a position or a list is only valid as a whole. */
@@ -54,7 +48,7 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   return states;
 }
 
-/** SQL of the fields of an older value that a newer one keeps; see fieldsKeptBy. */
+/** fieldsKeptBy in SQL. */
 function fieldsKept(group: LatestGroup, older: string, newer: string): string {
   if (group !== 'fleet') return older;
   return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
@@ -98,31 +92,14 @@ returning vehicle_id, ${microseconds('time_before')} as before_us,
 const incomingColumns = `vehicle_id integer, earliest_us bigint, time_us bigint, received_ms bigint,
   ${latestGroups.map((group) => `${group} jsonb, ${group}_us bigint`).join(', ')}`;
 
-interface LatestRow {
-  vehicle_id: number;
-  before_us: number | null;
-  parked_location: Position | null;
-  parked_us: number | null;
-}
-
-function toIncoming({
-  vehicleId,
-  earliestMicroseconds,
-  timeMicroseconds,
-  receivedAtMs,
-  groups,
-}: LatestState): Record<string, unknown> {
+function toIncoming({ groups, ...state }: LatestState): Record<string, unknown> {
   const incoming: Record<string, unknown> = {
-    vehicle_id: vehicleId,
-    earliest_us: earliestMicroseconds,
-    time_us: timeMicroseconds,
-    received_ms: receivedAtMs,
+    ...{ vehicle_id: state.vehicleId, received_ms: state.receivedAtMs },
+    ...{ earliest_us: state.earliestMicroseconds, time_us: state.timeMicroseconds },
   };
   for (const group of latestGroups) {
-    const state = groups[group];
-    if (!state) continue;
-    incoming[group] = state.value;
-    incoming[`${group}_us`] = state.timeMicroseconds;
+    incoming[group] = groups[group]?.value;
+    incoming[`${group}_us`] = groups[group]?.timeMicroseconds;
   }
   return incoming;
 }
@@ -134,7 +111,12 @@ function toIncoming({
 export async function writeLatestStates(db: Database, readings: readonly LinkedReading[]): Promise<PreviousState[]> {
   if (readings.length === 0) return [];
   const incoming = JSON.stringify(toLatestStates(readings).map(toIncoming));
-  const { rows } = await sql<LatestRow>`
+  const { rows } = await sql<{
+    vehicle_id: number;
+    before_us: number | null;
+    parked_location: Position | null;
+    parked_us: number | null;
+  }>`
     with incoming as (select * from jsonb_to_recordset(${incoming}::jsonb) as one (${sql.raw(incomingColumns)}))
     ${sql.raw(upsert)}`.execute(db);
   return rows.map((row) => ({

@@ -1,16 +1,13 @@
 import type { Database } from '@odograph/database/database';
 import { CompiledQuery, sql } from 'kysely';
 import { groupBy, type LinkedReading, type PreviousState } from '../pipeline/readings.ts';
-import { arrayLiteral, instantArray } from '../pipeline/sql-values.ts';
-import { BinaryRows, copyInto } from './copy.ts';
-
-type Scalar = number | boolean | string | undefined;
+import { arrayLiteral, BinaryRows, copyInto, instantArray } from '../pipeline/sql-values.ts';
 
 /** A column of `reading` outside its key, with the field of the device reading that fills it. */
 export interface ReadingColumn {
   name: string;
   type: 'double precision' | 'boolean' | 'smallint' | 'bigint' | 'text' | 'jsonb';
-  value(linked: LinkedReading): Scalar;
+  value(linked: LinkedReading): number | boolean | string | undefined;
 }
 
 const electric = {
@@ -63,18 +60,13 @@ const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'receiv
 const names = readingColumns.map(({ name }) => name);
 const columns = [...keyColumns, ...names];
 
-type Value = ReturnType<ReadingColumn['value']>;
-
-function addValue(rows: BinaryRows, type: ReadingColumn['type'], value: Value): void {
-  if (typeof value === 'number') addNumber(rows, type, value);
+function addValue(rows: BinaryRows, { type, value: read }: ReadingColumn, linked: LinkedReading): void {
+  const value = read(linked);
+  if (value === undefined) rows.null();
   else if (typeof value === 'boolean') rows.boolean(value);
-  else if (value === undefined) rows.null();
-  else if (type === 'jsonb') rows.jsonb(value);
-  else rows.text(value);
-}
-
-function addNumber(rows: BinaryRows, type: ReadingColumn['type'], value: number): void {
-  if (type === 'smallint') rows.smallint(value);
+  else if (type === 'jsonb') rows.jsonb(String(value));
+  else if (typeof value === 'string') rows.text(value);
+  else if (type === 'smallint') rows.smallint(value);
   else if (type === 'bigint') rows.bigint(value);
   else rows.double(value);
 }
@@ -86,7 +78,7 @@ function addReading(rows: BinaryRows, linked: LinkedReading): void {
   rows.integer(linked.applicationId);
   rows.text(linked.deviceId);
   rows.timestamptz(linked.receivedAtMs * 1000);
-  for (const { type, value } of readingColumns) addValue(rows, type, value(linked));
+  for (const column of readingColumns) addValue(rows, column, linked);
 }
 
 /** Adds inserted readings to the change feed, one row for each application. */
@@ -175,3 +167,35 @@ export const insertOrMergeReadings: WriteReadings = async (db, readings, previou
 
 /** Merges all readings with what is stored, without trusting the latest states. */
 export const mergeAllReadings: WriteReadings = (db, readings) => mergeWithStored(db, readings);
+
+const hourMicroseconds = 3_600_000_000;
+
+type CountedReading = Pick<LinkedReading, 'applicationId' | 'vehicleId' | 'timeMicroseconds'>;
+
+/** Marks the counts of hours that late readings fall into as unknown. Readings of unsettled hours cost nothing. */
+export class SettledHours {
+  #cached: { version: number; untilMicroseconds: number } | undefined;
+
+  /**
+   * Call it in the transaction that stores the readings.
+   * @param version from shareIngestBarrier in this transaction; a settlement raises it
+   */
+  async markLate(db: Database, version: number, readings: readonly CountedReading[]): Promise<void> {
+    if (this.#cached?.version !== version) {
+      const { rows } = await sql<{ until: number }>`
+        select (extract(epoch from settled_until) * 1000000)::bigint as until from reading_settlement`.execute(db);
+      this.#cached = { version, untilMicroseconds: rows[0]?.until ?? Number.NEGATIVE_INFINITY };
+    }
+    const { untilMicroseconds } = this.#cached;
+    const late = readings.filter(({ timeMicroseconds }) => timeMicroseconds < untilMicroseconds);
+    if (late.length === 0) return;
+    const ids = late.map(({ vehicleId }) => vehicleId);
+    const hours = late.map(({ timeMicroseconds }) => Math.floor(timeMicroseconds / hourMicroseconds));
+    const applications = late.map(({ applicationId }) => applicationId);
+    await sql`insert into reading_count (vehicle_id, hour, application_id)
+      select distinct vehicle_id, timestamptz 'epoch' + hour * interval '1 hour', application_id
+      from unnest(${ids}::integer[], ${hours}::integer[], ${applications}::integer[])
+        as late (vehicle_id, hour, application_id) order by 1, 2, 3
+      on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
+  }
+}
