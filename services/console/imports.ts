@@ -46,17 +46,12 @@ const ImportAnswer = Type.Object(
   { title: 'ImportedReadings' },
 );
 
+type ImportFault = Static<typeof ImportAnswer>['faults'][number];
+
 /** The queue of late uploads. */
-export interface ImportTarget {
+interface ImportTarget {
   readonly add: DurableAdd<'late-uploads'>;
   readonly queue: TypedQueue<'late-uploads'>;
-}
-
-interface ImportFault {
-  readonly index: number;
-  readonly reason: string;
-  readonly field?: string;
-  readonly message: string;
 }
 
 /**
@@ -77,13 +72,11 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
         },
       },
       async (request) => {
-        const { body } = request;
-        const { readings, first } = body;
-        const owner = await findOwner(db, request.operator, body);
-        const links = await findLinks(db, body);
-        const { uploads, accepted, faults } = distribute(readings, links);
+        const { body, operator } = request;
+        const owner = await findOwner(db, operator, body);
+        const { uploads, accepted, faults } = distribute(body.readings, await findLinks(db, body));
         await enqueue(target, uploads);
-        if (first) {
+        if (body.first) {
           const subject = body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`;
           await auditChange(db, operatorOrigin(request, owner), 'readings.import', subject);
         }
@@ -103,10 +96,7 @@ interface Link {
 }
 
 /** Finds the links, past and present, of a device, or of a vehicle. */
-async function findLinks(
-  db: Database,
-  { deviceId, vehicleId }: { deviceId?: string | undefined; vehicleId?: string | undefined },
-): Promise<Link[]> {
+async function findLinks(db: Database, { deviceId, vehicleId }: Static<typeof ImportRequest>): Promise<Link[]> {
   const ofDevice = sql<boolean>`device_link.device_id = ${deviceId ?? null}`;
   const ofVehicle = sql<boolean>`device_link.vehicle_id = ${vehicleId ?? null}::integer`;
   const { rows } = await sql<Link>`
@@ -141,10 +131,7 @@ const covers = ({ from, until }: Link, time: number): boolean =>
   (from ?? Number.NEGATIVE_INFINITY) <= time && time < (until ?? Number.POSITIVE_INFINITY);
 
 /** Checks readings and assigns each to the device that was linked at its time. */
-function distribute(
-  readings: readonly unknown[],
-  links: readonly Link[],
-): { uploads: QueuedUpload[]; accepted: number; faults: ImportFault[] } {
+function distribute(readings: readonly unknown[], links: readonly Link[]) {
   const { readings: checked, faults: invalid } = checkReadings(readings);
   const faults: ImportFault[] = invalid.map((fault) => ({ ...fault, index: fault.index ?? 0 }));
   const byDevice = new Map<string, { link: Link; readings: DecodedReading['reading'][] }>();
@@ -169,7 +156,7 @@ function distribute(
       text: JSON.stringify(own),
     }),
   );
-  const accepted = [...byDevice.values()].reduce((sum, { readings: own }) => sum + own.length, 0);
+  const accepted = checked.length - (faults.length - invalid.length);
   return { uploads, accepted, faults: faults.sort((one, other) => one.index - other.index) };
 }
 

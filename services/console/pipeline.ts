@@ -31,17 +31,11 @@ const PipelinePoint = Type.Object(
   },
   { title: 'PipelinePoint', description: 'null where no process measured' },
 );
-type PipelinePoint = Type.Static<typeof PipelinePoint>;
 
 /** Averages over each process and interval are added up over the processes; extremes are the extremes of all. */
-async function readPipeline(
-  db: Database,
-  fromMs: number,
-  untilMs: number,
-  stepSeconds: number,
-): Promise<PipelinePoint[]> {
+async function readPipeline(db: Database, fromMs: number, untilMs: number, stepSeconds: number) {
   const step = sql`make_interval(secs => ${stepSeconds})`;
-  const { rows } = await sql<PipelinePoint>`
+  const { rows } = await sql<Type.Static<typeof PipelinePoint>>`
     with by_source as (
       select time_bucket(${step}, at, to_timestamp(${fromMs / 1000})) as bucket, source,
         sum(accepted_uploads) / sum(seconds) as accepted, sum(refused_packets) / sum(seconds) as refused,

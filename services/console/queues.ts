@@ -3,22 +3,24 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { BoardHooks, QueueJobJson } from '@bull-board/api/typings/app';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { Failure } from '@odograph/contracts/failures';
-import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
+import type { QueueJobs } from '@odograph/contracts/queues';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { servePages } from '@odograph/http/page-policy';
 import type { TypedQueue } from '@odograph/queue/queues';
 import type { Queue } from 'bullmq';
 
-/** The parts of a job's data that the page shows; payloads contain positions of people. */
-const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } = {
-  uploads: ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
-  'late-uploads': ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
-  acknowledgements: ({ deviceId }) => ({ deviceId }),
-  maintenance: ({ task }) => ({ task }),
-  trips: () => ({}),
-  alarms: () => ({}),
-  exports: ({ of, format }) => ({ of, format }),
+/** The queues of the page, with the parts of a job's data that it shows; payloads contain positions of people. */
+const describeData = {
+  uploads: describeUploads,
+  'late-uploads': describeUploads,
+  acknowledgements: ({ deviceId }: QueueJobs['acknowledgements']) => ({ deviceId }),
+  maintenance: ({ task }: QueueJobs['maintenance']) => ({ task }),
 };
+type ShownQueue = keyof typeof describeData;
+
+function describeUploads({ uploads, devices, bytes }: QueueJobs['uploads']): object {
+  return { uploads: uploads.length, devices, bytes };
+}
 
 /** Lists the members to show rather than those to hide: error messages and return values may quote a payload. */
 function redact(json: QueueJobJson, describe: (data: never) => object): QueueJobJson {
@@ -43,12 +45,10 @@ function redact(json: QueueJobJson, describe: (data: never) => object): QueueJob
 type Adapted<Method extends 'getJob' | 'getJobs'> = ReturnType<BullMQAdapter[Method]>;
 
 /**
- * Shows a queue as counts and jobs without payloads.
- *
- * Uploads and acknowledgements are read-only: devices have their acknowledgement already, so removing, pausing or
- * editing a job would lose data silently. No click is needed either, because jobs are retried until they succeed.
+ * Shows a queue as counts and jobs without payloads. Uploads and acknowledgements are read-only: devices have their
+ * acknowledgement already, so a removed, paused or edited job would lose data silently.
  */
-class RedactedAdapter<Name extends QueueName> extends BullMQAdapter {
+class RedactedAdapter<Name extends ShownQueue> extends BullMQAdapter {
   readonly #describe: (data: never) => object;
 
   constructor(name: Name, queue: TypedQueue<Name>) {
@@ -70,7 +70,7 @@ class RedactedAdapter<Name extends QueueName> extends BullMQAdapter {
     return [];
   }
 
-  /** Job trees would bypass the redaction in getJob; our jobs have none. */
+  /** Job trees would bypass the redaction in getJob. */
   override async getFlowProducer(): Promise<null> {
     return null;
   }
@@ -93,13 +93,13 @@ const guard: NonNullable<BoardHooks['before']> = ({ method, route }) => ({
   allow: method === 'get' || allowedChanges.has(route),
 });
 
-type AdaptedQueues = { readonly [Name in QueueName]: TypedQueue<Name> };
+type ShownQueues = { readonly [Name in ShownQueue]: TypedQueue<Name> };
 
 /** Links of bull-board's page to fonts of another server. The policy blocks them; the browser should not even try. */
 const foreignLinks = /<link [^>]*href="https?:[^>]*>/g;
 
 /** The queue page (bull-board) at /queues; to be registered with operator authentication. */
-export function queuePage(queues: AdaptedQueues): RoutePlugin {
+export function queuePage(queues: ShownQueues): RoutePlugin {
   return async (http) => {
     servePages(http);
     http.addHook('onSend', async (_request, reply, payload) => {
@@ -110,7 +110,7 @@ export function queuePage(queues: AdaptedQueues): RoutePlugin {
   };
 }
 
-function createBoard(queues: AdaptedQueues): FastifyAdapter {
+function createBoard(queues: ShownQueues): FastifyAdapter {
   const serverAdapter = new FastifyAdapter();
   serverAdapter.setBasePath('/queues');
   createBullBoard({

@@ -1,4 +1,4 @@
-import type { QueueName, queueNames } from '@odograph/contracts/queues';
+import type { QueueName } from '@odograph/contracts/queues';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odograph/http/authentication';
@@ -17,19 +17,13 @@ import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
 
-function openConsoleQueue<Name extends QueueName>(host: ServiceHost<Http>, name: Name) {
-  const queue = openQueue(name, { redisUrl: host.config.REDIS_URL, prefix: host.config.QUEUE_PREFIX });
-  host.onStop(`console queue ${name}`, () => queue.close());
-  return queue;
-}
-
 /** Opens the file of MAP_TILES, and logs when it cannot be used: the console then shows the outlines of countries. */
 function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile | undefined {
-  const path = config.MAP_TILES;
-  if (path === undefined) return undefined;
-  return new PmtilesFile(path, ({ fault }) => {
-    if (fault === undefined) logger.info({ file: path }, 'MAP_TILES in use');
-    else logger.error({ file: path }, `MAP_TILES: ${path} ${fault}; the map shows outlines of countries only`);
+  const { MAP_TILES: file } = config;
+  if (file === undefined) return undefined;
+  return new PmtilesFile(file, ({ fault }) => {
+    if (fault === undefined) logger.info({ file }, 'MAP_TILES in use');
+    else logger.error({ file }, `MAP_TILES: ${file} ${fault}; the map shows outlines of countries only`);
   });
 }
 
@@ -40,25 +34,24 @@ export const consoleService: Service<Http> = {
     const { config, http, adminToken } = host;
     const db = openDatabase({ url: config.DATABASE_URL, name: 'console', size: databaseConnections });
     host.onStop('console database', () => db.destroy());
+    const redis = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
+    const open = <Name extends QueueName>(name: Name) => {
+      const queue = openQueue(name, redis);
+      host.onStop(`console queue ${name}`, () => queue.close());
+      return queue;
+    };
     const queues = {
-      uploads: openConsoleQueue(host, 'uploads'),
-      'late-uploads': openConsoleQueue(host, 'late-uploads'),
-      acknowledgements: openConsoleQueue(host, 'acknowledgements'),
-      maintenance: openConsoleQueue(host, 'maintenance'),
-      trips: openConsoleQueue(host, 'trips'),
-      alarms: openConsoleQueue(host, 'alarms'),
-      exports: openConsoleQueue(host, 'exports'),
-    } satisfies Record<(typeof queueNames)[number], unknown>;
+      uploads: open('uploads'),
+      'late-uploads': open('late-uploads'),
+      acknowledgements: open('acknowledgements'),
+      maintenance: open('maintenance'),
+    };
     const replayTarget = {
       queue: queues.uploads,
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
-    const durable = openDurableQueue(
-      'late-uploads',
-      { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX },
-      config.REDIS_IS_DURABLE,
-    );
+    const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
     host.onStop('console queue of imports', durable.close);
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
@@ -78,11 +71,8 @@ export const consoleService: Service<Http> = {
     return {
       async health() {
         await pingDatabase(db);
-        const map = await mapFile?.check();
-        return {
-          ok: true,
-          state: map?.fault === undefined ? 'running' : `running; the file of MAP_TILES ${map.fault}`,
-        };
+        const fault = (await mapFile?.check())?.fault;
+        return { ok: true, state: fault === undefined ? 'running' : `running; the file of MAP_TILES ${fault}` };
       },
     };
   },

@@ -40,45 +40,41 @@ export async function readSession(): Promise<void> {
 export const actingFor = (appId: string): { 'X-Application'?: string } =>
   isOperator() ? { 'X-Application': appId } : {};
 
+const person = (): Person | undefined => (session.value.state === 'signed in' ? session.value.person : undefined);
+const operator = () => {
+  const signedIn = person();
+  return signedIn?.kind === 'operator' ? signedIn : undefined;
+};
+
 /** Whether the person runs the platform, and sees the screens of its operation. */
-export const isOperator = (): boolean =>
-  session.value.state === 'signed in' && session.value.person.kind === 'operator';
+export const isOperator = (): boolean => operator() !== undefined;
 
 const operatorRoles = ['viewer', 'operator', 'administrator'] as const;
 
 /** Whether the person is an operator with this role or one that includes it. */
 export function hasRole(least: (typeof operatorRoles)[number]): boolean {
-  if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') return false;
-  return operatorRoles.indexOf(session.value.person.role) >= operatorRoles.indexOf(least);
+  const role = operator()?.role;
+  return role !== undefined && operatorRoles.indexOf(role) >= operatorRoles.indexOf(least);
 }
 
 /** The applications that the operator sees, and whether these are all that there are for the operator. */
 export function operatorApplications() {
-  if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') {
-    return { applications: [], isLimited: true };
-  }
-  const { applications, limited: isLimited } = session.value.person;
+  const { applications = [], limited: isLimited = true } = operator() ?? {};
   return { applications, isLimited };
 }
 
 /** Whether the person runs the whole platform: an operator without limits. */
-export const isUnlimited = (): boolean =>
-  session.value.state === 'signed in' && session.value.person.kind === 'operator' && !session.value.person.limited;
+export const isUnlimited = (): boolean => operator()?.limited === false;
 
 /** Whether the person has a password that someone else has chosen. */
-export const mustChangePassword = (): boolean =>
-  session.value.state === 'signed in' && session.value.person.mustChangePassword;
+export const mustChangePassword = (): boolean => person()?.mustChangePassword === true;
 
 /** Whether the person may change something: an operator with the role viewer only reads. */
-export function mayChange(): boolean {
-  if (session.value.state !== 'signed in') return false;
-  const { person } = session.value;
-  return person.kind === 'user' || person.role !== 'viewer';
-}
+export const mayChange = (): boolean => person()?.kind === 'user' || hasRole('operator');
 
 /** Keeps the session alive, and notices when it has ended. */
 export async function checkSession(): Promise<void> {
-  if (session.value.state !== 'signed in') return;
+  if (!person()) return;
   const { response } = await api.GET('/v1/x/session');
   if (response.status === 401) sessionEnded.value = true;
 }

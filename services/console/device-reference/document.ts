@@ -25,7 +25,7 @@ export interface MessageSchema {
 interface Message {
   readonly title: string;
   readonly summary: string;
-  readonly contentType: 'application/json' | 'application/cbor';
+  readonly contentType: string;
   readonly payload: MessageSchema;
   readonly examples?: readonly { readonly name: string; readonly payload: unknown }[];
 }
@@ -85,6 +85,8 @@ const example = {
   electric: { soc: 80, soh: 97, current: -12.3, voltage: 390.2, energy: 41.2 },
 };
 
+const json = 'application/json';
+
 /** The topics of a device (docs/device-protocol.md). */
 export const topics: readonly Topic[] = [
   {
@@ -92,11 +94,7 @@ export const topics: readonly Topic[] = [
     summary: 'Upload readings. The PUBACK means that the platform has them on disk; send them again until it comes.',
     messages: {
       readingsAsJson: {
-        ...{
-          title: 'Readings in JSON',
-          summary: 'one reading or an array of readings',
-          contentType: 'application/json',
-        },
+        ...{ title: 'Readings in JSON', summary: 'one reading or an array of readings', contentType: json },
         payload: oneOrMore(reading),
         examples: [{ name: 'driving', payload: example }],
       },
@@ -113,7 +111,7 @@ export const topics: readonly Topic[] = [
     summary: 'Receive a command. Commands come during a session only, and none is kept for later.',
     messages: {
       command: {
-        ...{ title: 'Command', summary: 'what to do, and until when', contentType: 'application/json' },
+        ...{ title: 'Command', summary: 'what to do, and until when', contentType: json },
         payload: asJson(CommandMessage),
         examples: [{ name: 'lock', payload: { id: '5b0c', action: 'LOCK', expiresAt: 1_763_712_010 } }],
       },
@@ -124,9 +122,8 @@ export const topics: readonly Topic[] = [
     summary: 'Acknowledge a command or a key list. A late acknowledgement is still recorded.',
     messages: {
       acknowledgement: {
-        title: 'Acknowledgement',
+        ...{ title: 'Acknowledgement', contentType: json },
         summary: 'whether the command with this id was carried out, or the key list `keys:{version}` is in use',
-        contentType: 'application/json',
         payload: asJson(AcknowledgementMessage),
         examples: [
           { name: 'locked', payload: { id: '5b0c', ok: true, status: 'CLOSED' } },
@@ -140,7 +137,7 @@ export const topics: readonly Topic[] = [
     summary: 'Receive the key list: revoked and suspended Bluetooth authorizations. A newer list replaces it entirely.',
     messages: {
       keyList: {
-        ...{ title: 'Key list', summary: 'complete, versioned and signed', contentType: 'application/json' },
+        ...{ title: 'Key list', summary: 'complete, versioned and signed', contentType: json },
         payload: asJson(KeyListMessage),
       },
     },
@@ -150,7 +147,7 @@ export const topics: readonly Topic[] = [
     summary: 'Receive why an upload of the device went to quarantine; for development, and one can be lost.',
     messages: {
       reject: {
-        ...{ title: 'Reject', summary: 'the faults of one upload', contentType: 'application/json' },
+        ...{ title: 'Reject', summary: 'the faults of one upload', contentType: json },
         payload: asJson(RejectMessage),
       },
     },

@@ -19,23 +19,12 @@ const rasterTiles: readonly number[] = [2, 3, 4, 5];
 class PmtilesFault extends Error {}
 
 /** Part of the file. */
-interface Part {
-  readonly offset: number;
-  readonly length: number;
-}
+type Part = { readonly offset: number; readonly length: number };
 
-interface Header {
-  readonly rootDirectory: Part;
-  readonly metadata: Part;
-  /** Where the last part ends. */
-  readonly end: number;
-  readonly internalCompression: number;
-  readonly tileCompression: number;
-  readonly tileType: number;
-}
+type Header = ReturnType<typeof readHeader>;
 
 /** Reads the header (PMTiles specification 3, "Header"). @throws PmtilesFault */
-function readHeader(bytes: Buffer): Header {
+function readHeader(bytes: Buffer) {
   if (bytes.toString('latin1', 0, 7) !== 'PMTiles' || bytes.length < headerBytes) {
     throw new PmtilesFault('is not a PMTiles file');
   }
@@ -49,6 +38,7 @@ function readHeader(bytes: Buffer): Header {
   return {
     rootDirectory,
     metadata,
+    /** Where the last part ends. */
     end: Math.max(...[rootDirectory, metadata, leaves, tiles].map(({ offset, length }) => offset + length)),
     internalCompression: bytes.readUInt8(97),
     tileCompression: bytes.readUInt8(98),
@@ -143,8 +133,7 @@ export class PmtilesFile {
     if (this.#state !== undefined && etag === this.#etag) return this.#state;
     const file = await open(this.path);
     try {
-      const { size } = await file.stat();
-      const state = await inspect(file, size);
+      const state = await inspect(file, (await file.stat()).size);
       this.#etag = etag;
       return state;
     } finally {

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Failure } from '@odograph/contracts/failures';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
@@ -45,13 +45,6 @@ async function settingsOf(config: MapConfig, file: PmtilesFile | undefined): Pro
   return { kind: `${state.tiles}-file`, url: tilesPath, attribution: attribution || state.attribution };
 }
 
-function openFile(path: string): Promise<FileHandle> {
-  return open(path).catch(() => {
-    // PmtilesFile logs why.
-    throw new Failure('NOT_FOUND', 'the file of the map cannot be read');
-  });
-}
-
 /** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of MAP_TILES. */
 export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): RoutePlugin {
   return (http) => {
@@ -72,7 +65,9 @@ export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): Rou
       schema: { hide: true },
       async handler(request, reply) {
         if (!file) throw new Failure('NOT_FOUND', 'the platform has no file of a map');
-        const handle = await openFile(file.path);
+        // PmtilesFile logs why it cannot be opened.
+        const handle = await open(file.path).catch(() => undefined);
+        if (!handle) throw new Failure('NOT_FOUND', 'the file of the map cannot be read');
         return sendStoredFile(request, reply.type('application/vnd.pmtiles'), handle);
       },
     });

@@ -1,25 +1,56 @@
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import type { UploadFormat } from '@odograph/contracts/queues';
+import { type UploadFormat, uploadFormats } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import type { Resealed } from '@odograph/database/sealed-values';
+import { DeviceId, moment, word } from '@odograph/http/schemas';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
+import Type, { type Static } from 'typebox';
 
-/** A quarantined upload without its payload. */
-export interface QuarantinedUpload {
-  id: string;
-  deviceId: string;
-  receivedAt: string;
-  format: UploadFormat;
-  bytes: number;
-  partial: boolean;
-  faults: unknown[];
-  timesSeen: number;
-  resolvedAt: string | null;
-  dismissedReason: string | null;
-}
+export const idPattern = '^[1-9][0-9]{0,14}$';
+export const Id = Type.String({ pattern: idPattern, examples: ['17'] });
+
+const Fault = Type.Object(
+  {
+    index: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'index of the reading, null for the upload as a whole',
+    }),
+    reason: Type.String({ examples: ['FUTURE'] }),
+    field: Type.Optional(Type.String({ examples: ['timestamp'] })),
+    message: Type.Optional(Type.String({ examples: ['lies in the future'] })),
+  },
+  { title: 'QuarantineFault' },
+);
+export const Quarantined = Type.Object(
+  {
+    id: Id,
+    deviceId: DeviceId,
+    receivedAt: moment('when the platform received it'),
+    format: word(uploadFormats, { description: 'the format in which the device or its source reports' }),
+    bytes: Type.Integer(),
+    partial: Type.Boolean({
+      description: 'true: the readings are stored, without the values at fault; one row for each device, field and day',
+    }),
+    faults: Type.Array(Fault),
+    timesSeen: Type.Integer(),
+    resolvedAt: Type.Union([moment('when it was stored or dismissed'), Type.Null()]),
+    dismissedReason: Type.Union([Type.Null(), Type.String()]),
+  },
+  { title: 'QuarantinedUpload' },
+);
+type Quarantined = Static<typeof Quarantined>;
+
+export const Reason = Type.Object(
+  {
+    reason: Type.String({ examples: ['DEVICE_NOT_LINKED'] }),
+    uploads: Type.Integer({ examples: [12] }),
+    devices: Type.Integer({ examples: [1] }),
+    newestAt: moment('when the newest of them was received'),
+  },
+  { title: 'QuarantineReason' },
+);
 
 /** A quarantined upload with its sealed payload. */
 export interface SealedUpload {
@@ -56,18 +87,17 @@ function selectUploads(db: Database) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectUploads>['executeTakeFirstOrThrow']>>;
 
-function describe({ id, receivedAt, faults, resolvedAt, ...row }: Row): QuarantinedUpload {
+function describe({ id, receivedAt, faults, resolvedAt, ...row }: Row): Quarantined {
   return {
     ...row,
     id: String(id),
     receivedAt: receivedAt.toISOString(),
-    faults: Array.isArray(faults) ? faults : [],
+    faults: faults as Quarantined['faults'],
     resolvedAt: resolvedAt?.toISOString() ?? null,
   };
 }
 
-/** Selects quarantined uploads. */
-export interface QuarantineSearch {
+interface QuarantineSearch {
   /** The last id of the page before; undefined for the first page. */
   readonly after?: number | undefined;
   readonly limit: number;
@@ -83,45 +113,30 @@ const ofVehicle = (vehicleId: number) => sql<boolean>`exists (select from device
   where link.device_id = quarantine.device_id and link.vehicle_id = ${vehicleId} and (
     link.period @> quarantine.received_at or (upper_inf(link.period) and not exists (select from device_link as earlier
       where earlier.device_id = quarantine.device_id and earlier.period @> quarantine.received_at))))`;
-const hasReason = (reason: string) => sql<boolean>`faults @> ${JSON.stringify([{ reason }])}::jsonb`;
 
 /** Lists quarantined uploads in the order of their ids. */
 export async function listQuarantine(
   db: Database,
   operator: Operator,
   { after, limit, order, isOpen, deviceId, vehicleId, reason }: QuarantineSearch,
-): Promise<QuarantinedUpload[]> {
+): Promise<Quarantined[]> {
   const isNewest = order === 'newest';
-  const conditions = [
-    visibleTo(operator),
-    ...(after === undefined ? [] : [isNewest ? sql<boolean>`id < ${after}` : sql<boolean>`id > ${after}`]),
-    ...(isOpen === undefined
-      ? []
-      : [isOpen ? sql<boolean>`resolved_at is null` : sql<boolean>`resolved_at is not null`]),
-    ...(deviceId === undefined ? [] : [sql<boolean>`device_id = ${deviceId}`]),
-    ...(vehicleId === undefined ? [] : [ofVehicle(vehicleId)]),
-    ...(reason === undefined ? [] : [hasReason(reason)]),
-  ];
-  const rows = await selectUploads(db)
-    .where(sql<boolean>`${sql.join(conditions, sql` and `)}`)
+  let query = selectUploads(db).where(visibleTo(operator));
+  if (after !== undefined) query = query.where('id', isNewest ? '<' : '>', after);
+  if (isOpen !== undefined) query = query.where('resolved_at', isOpen ? 'is' : 'is not', null);
+  if (deviceId !== undefined) query = query.where('device_id', '=', deviceId);
+  if (vehicleId !== undefined) query = query.where(ofVehicle(vehicleId));
+  if (reason !== undefined) query = query.where(sql<boolean>`faults @> ${JSON.stringify([{ reason }])}::jsonb`);
+  const rows = await query
     .orderBy('id', isNewest ? 'desc' : 'asc')
     .limit(limit)
     .execute();
   return rows.map(describe);
 }
 
-/** Open quarantined uploads with one reason. */
-export interface ReasonCount {
-  readonly reason: string;
-  readonly uploads: number;
-  readonly devices: number;
-  /** ISO 8601. */
-  readonly newestAt: string;
-}
-
 /** Counts the open uploads that an operator sees by the reasons of their faults, the most frequent first. */
-export async function countReasons(db: Database, operator: Operator): Promise<ReasonCount[]> {
-  const { rows } = await sql<ReasonCount>`
+export async function countReasons(db: Database, operator: Operator): Promise<Static<typeof Reason>[]> {
+  const { rows } = await sql<Static<typeof Reason>>`
     select reason, count(*)::integer as uploads, count(distinct device_id)::integer as devices,
       ${isoTime(sql`max(received_at)`)} as "newestAt"
     from quarantine cross join lateral (
@@ -132,7 +147,7 @@ export async function countReasons(db: Database, operator: Operator): Promise<Re
 }
 
 /** @throws Failure NOT_FOUND */
-export async function findQuarantined(db: Database, operator: Operator, id: number): Promise<QuarantinedUpload> {
+export async function findQuarantined(db: Database, operator: Operator, id: number): Promise<Quarantined> {
   const row = await selectUploads(db).where('id', '=', id).where(visibleTo(operator)).executeTakeFirst();
   if (!row) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
   return describe(row);
@@ -172,11 +187,8 @@ export async function findUnresolvedPayloads(
 
 /** Finds the newest id, 0 when the quarantine is empty. */
 export async function findLastId(db: Database): Promise<number> {
-  const row = await db
-    .selectFrom('quarantine')
-    .select(({ fn }) => fn.max('id').as('last'))
-    .executeTakeFirst();
-  return row?.last ?? 0;
+  const row = await db.selectFrom('quarantine').select('id').orderBy('id', 'desc').executeTakeFirst();
+  return row?.id ?? 0;
 }
 
 /** @throws Failure NOT_FOUND if the operator does not see an upload with each of the ids */

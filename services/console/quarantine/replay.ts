@@ -10,7 +10,6 @@ import { findLastId, findPayloads, findUnresolvedPayloads, requirePresent, type 
 /** Uploads have at most 256 KiB, so a job stays within 8 MiB. */
 const uploadsPerJob = 32;
 
-/** Where replayed uploads go. */
 export interface ReplayTarget {
   readonly sealer: Sealer;
   readonly queue: TypedQueue<'uploads'>;
@@ -25,9 +24,7 @@ function describeUpload(upload: SealedUpload, payload: Buffer): QueuedUpload {
     ...{ deviceId, receivedAtMs: Math.floor(receivedAtMs), format, quarantineId: String(id) },
     ...(applicationId !== null && { applicationId }),
   };
-  return isUtf8(payload)
-    ? { ...origin, text: payload.toString('utf8') }
-    : { ...origin, base64: payload.toString('base64') };
+  return { ...origin, ...(isUtf8(payload) ? { text: payload.toString() } : { base64: payload.toString('base64') }) };
 }
 
 async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uploads: SealedUpload[]): Promise<void> {
@@ -49,8 +46,7 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
 
 /**
  * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent.
- * @returns the number of uploads
- * @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
+ * @returns the number of uploads. @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
  */
 export async function replayUploads(
   db: Database,
@@ -66,10 +62,8 @@ export async function replayUploads(
 }
 
 /**
- * Replays every upload that the operator sees and that is unresolved at the start, except those sealed with a key that was dropped from
- * ENCRYPTION_KEYS.
- * @returns the number of uploads
- * @throws Failure OVERLOADED
+ * Replays every upload that the operator sees and that is unresolved at the start, except those sealed with a key that is
+ * no longer in ENCRYPTION_KEYS. @returns the number of uploads. @throws Failure OVERLOADED
  */
 export async function replayUnresolved(db: Database, target: ReplayTarget, operator: Operator): Promise<number> {
   const last = await findLastId(db);

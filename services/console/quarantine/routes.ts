@@ -1,13 +1,12 @@
 import { readUpload } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { uploadFormats } from '@odograph/contracts/queues';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { findVisibleVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, DeviceId, Flag, isTrue, moment, text, VehicleId, word } from '@odograph/http/schemas';
+import { answers, DeviceId, Flag, isTrue, text, VehicleId, word } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -16,53 +15,15 @@ import {
   dismissUploads,
   findPayloads,
   findQuarantined,
+  Id,
+  idPattern,
   listQuarantine,
+  Quarantined,
+  Reason,
   requirePresent,
   resealQuarantine,
 } from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
-
-const idPattern = '^[1-9][0-9]{0,14}$';
-const Id = Type.String({ pattern: idPattern, examples: ['17'] });
-
-const Fault = Type.Object(
-  {
-    index: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'index of the reading, null for the upload as a whole',
-    }),
-    reason: Type.String({ examples: ['FUTURE'] }),
-    field: Type.Optional(Type.String({ examples: ['timestamp'] })),
-    message: Type.Optional(Type.String({ examples: ['lies in the future'] })),
-  },
-  { title: 'QuarantineFault' },
-);
-const Quarantined = Type.Object(
-  {
-    id: Id,
-    deviceId: DeviceId,
-    receivedAt: moment('when the platform received it'),
-    format: word(uploadFormats, { description: 'the format in which the device or its source reports' }),
-    bytes: Type.Integer(),
-    partial: Type.Boolean({
-      description: 'true: the readings are stored, without the values at fault; one row for each device, field and day',
-    }),
-    faults: Type.Array(Fault),
-    timesSeen: Type.Integer(),
-    resolvedAt: Type.Union([moment('when it was stored or dismissed'), Type.Null()]),
-    dismissedReason: Type.Union([Type.Null(), Type.String()]),
-  },
-  { title: 'QuarantinedUpload' },
-);
-
-const Reason = Type.Object(
-  {
-    reason: Type.String({ examples: ['DEVICE_NOT_LINKED'] }),
-    uploads: Type.Integer({ examples: [12] }),
-    devices: Type.Integer({ examples: [1] }),
-    newestAt: moment('when the newest of them was received'),
-  },
-  { title: 'QuarantineReason' },
-);
 
 const QuarantineQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
@@ -87,13 +48,13 @@ function addReadRoutes(http: Http, db: Database): void {
       },
     },
     async ({ query: { open, vehicleId, order = 'oldest', ...search }, operator }) => {
-      const uploads = await listQuarantine(db, operator, {
+      const quarantine = await listQuarantine(db, operator, {
         ...search,
         order,
         isOpen: open === undefined ? undefined : isTrue(open),
         vehicleId: vehicleId === undefined ? undefined : await findVisibleVehicle(db, operator, vehicleId),
       });
-      return { quarantine: uploads as Type.Static<typeof Quarantined>[] };
+      return { quarantine };
     },
   );
 
@@ -119,7 +80,7 @@ function addReadRoutes(http: Http, db: Database): void {
     },
     async ({ params: { id }, operator }) => {
       if (!new RegExp(idPattern).test(id)) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
-      return (await findQuarantined(db, operator, Number(id))) as Type.Static<typeof Quarantined>;
+      return findQuarantined(db, operator, Number(id));
     },
   );
 }
@@ -151,10 +112,10 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
       const { id } = request.body;
       const [upload] = await findPayloads(db, request.operator, [Number(id)]);
       if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
-      const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
-      const { deviceId } = upload;
+      const { deviceId, sealed, format, receivedAtMs } = upload;
+      const payload = sealer.open(sealed, quarantineContext(deviceId));
       await auditChange(db, operatorOrigin(request), 'quarantine.open', `quarantine:${id}`, { deviceId });
-      const readings = readUpload(upload.format, payload, upload.receivedAtMs).map((reading) => reading ?? null);
+      const readings = readUpload(format, payload, receivedAtMs).map((reading) => reading ?? null);
       return { id, deviceId, base64: payload.toString('base64'), readings };
     },
   );

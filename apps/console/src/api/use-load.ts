@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { assign } from '../signals.ts';
 import { CallFailure, messageOf } from './client.ts';
 
 /** The state of a load. Earlier data stays while it is loaded again. */
@@ -13,42 +14,26 @@ export interface Loaded<Data> {
   reload(): void;
 }
 
-interface State<Data> {
-  readonly data?: Data;
-  readonly failure?: string;
-  readonly code?: string;
-  readonly isLoading: boolean;
-}
-
 /** Loads when the component is first shown, and when an input changes; an answer that is out of date is dropped. */
 export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknown[]): Loaded<Data> {
-  const state = useSignal<State<Data>>({ isLoading: true });
+  const state = useSignal<Partial<Omit<Loaded<Data>, 'reload'>>>({});
   const attempt = useSignal(0);
   useEffect(() => {
     let isCurrent = true;
-    const { data } = state.value;
-    state.value = { ...(data !== undefined && { data }), isLoading: true };
+    state.value = { data: state.value.data, isLoading: true };
     load().then(
       (loaded) => {
         if (isCurrent) state.value = { data: loaded, isLoading: false };
       },
       (error: unknown) => {
-        const code = error instanceof CallFailure ? { code: error.code } : {};
-        if (isCurrent) state.value = { ...state.value, failure: messageOf(error), ...code, isLoading: false };
+        const code = error instanceof CallFailure ? error.code : undefined;
+        if (isCurrent) state.value = { data: state.value.data, failure: messageOf(error), code, isLoading: false };
       },
     );
     return () => {
       isCurrent = false;
     };
   }, [...inputs, attempt.value]);
-  const { data, failure, code, isLoading } = state.value;
-  return {
-    data,
-    failure,
-    code,
-    isLoading,
-    reload() {
-      attempt.value += 1;
-    },
-  };
+  const { data, failure, code, isLoading = true } = state.value;
+  return { data, failure, code, isLoading, reload: () => assign(attempt, attempt.value + 1) };
 }

@@ -1,8 +1,8 @@
 import './shell.css';
-import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
 import { Button } from '../parts/layout/button.tsx';
 import {
   AccountsIcon,
@@ -20,62 +20,31 @@ import { LoadFailure, Loading } from '../parts/layout/placeholders.tsx';
 import { address, navigate } from '../router.ts';
 import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
 import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
-import { assign } from '../signals.ts';
 import { texts } from '../texts/texts.ts';
 
 /** A component that loads when it is first shown. */
 function lazy(load: () => Promise<ComponentType>): ComponentType {
   let loaded: ComponentType | undefined;
   return function Lazy() {
-    const component = useSignal<{ readonly show?: ComponentType; readonly failed?: true }>(
-      loaded ? { show: loaded } : {},
-    );
-    const start = () => {
-      component.value = {};
-      load().then(
-        (show) => {
-          loaded = show;
-          component.value = { show };
-        },
-        () => assign(component, { failed: true }),
-      );
-    };
-    useEffect(() => {
-      if (!loaded) start();
-    }, []);
-    const { show: Show, failed } = component.value;
+    const { failure, reload } = useLoad(async () => (loaded ??= await load()), []);
+    const Show = loaded;
     if (Show) return <Show />;
-    return failed ? <LoadFailure retry={start} /> : <Loading />;
+    return failure ? <LoadFailure retry={reload} /> : <Loading />;
   };
 }
 
-const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[] = [
-  { path: /^\/map$/, show: lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen) },
-  { path: /^\/vehicles$/, show: lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen) },
-  {
-    path: /^\/vehicles\/\d+(?:\/\w+)?$/,
-    show: lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen),
-  },
-  {
-    path: /^\/devices(?:\/[^/]+)?$/,
-    show: lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen),
-  },
-  { path: /^\/replay$/, show: lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen) },
-  {
-    path: /^\/alarms(?:\/\w+)?$/,
-    show: lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen),
-  },
-  {
-    path: /^\/bookings(?:\/\w+)?$/,
-    show: lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen),
-  },
-  { path: /^\/pipeline$/, show: lazy(async () => (await import('../screens/pipeline/screen.tsx')).PipelineScreen) },
-  {
-    path: /^\/accounts(?:\/.+)?$/,
-    show: lazy(async () => (await import('../screens/accounts/screen.tsx')).AccountsScreen),
-  },
-  { path: /^\/audit$/, show: lazy(async () => (await import('../screens/audit/screen.tsx')).AuditScreen) },
-  { path: /^\/profile$/, show: lazy(async () => (await import('../screens/profile/screen.tsx')).ProfileScreen) },
+const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
+  [/^\/map$/, lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen)],
+  [/^\/vehicles$/, lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen)],
+  [/^\/vehicles\/\d+(?:\/\w+)?$/, lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen)],
+  [/^\/devices(?:\/[^/]+)?$/, lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen)],
+  [/^\/replay$/, lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen)],
+  [/^\/alarms(?:\/\w+)?$/, lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen)],
+  [/^\/bookings(?:\/\w+)?$/, lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen)],
+  [/^\/pipeline$/, lazy(async () => (await import('../screens/pipeline/screen.tsx')).PipelineScreen)],
+  [/^\/accounts(?:\/.+)?$/, lazy(async () => (await import('../screens/accounts/screen.tsx')).AccountsScreen)],
+  [/^\/audit$/, lazy(async () => (await import('../screens/audit/screen.tsx')).AuditScreen)],
+  [/^\/profile$/, lazy(async () => (await import('../screens/profile/screen.tsx')).ProfileScreen)],
 ];
 
 function NotFound() {
@@ -127,7 +96,7 @@ function Rail() {
 function Shell() {
   // An initial password opens nothing but the form that changes it.
   const path = mustChangePassword() ? '/profile' : address.value.path;
-  const Screen = screens.find((screen) => screen.path.test(path))?.show ?? NotFound;
+  const Screen = screens.find(([form]) => form.test(path))?.[1] ?? NotFound;
   return (
     <div class="shell">
       <a class="skip button" href="#content">

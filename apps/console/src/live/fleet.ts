@@ -31,6 +31,7 @@ export interface FleetChange {
 type Listener = (change: FleetChange) => void;
 
 interface FleetOptions {
+  /** The one vehicle to load; all of them without it. */
   readonly only?: string;
   readonly onCommand?: (command: LiveCommand) => void;
 }
@@ -53,8 +54,7 @@ export class Fleet {
   readonly isComplete = signal(false);
   readonly connection: Signal<Connection> = signal<Connection>({ state: 'connecting' });
   readonly #listeners = new Set<Listener>();
-  readonly #onCommand: (command: LiveCommand) => void;
-  readonly #only: string | undefined;
+  readonly #options: FleetOptions;
   #stream: LiveStream | undefined;
   #unsubscribe = (): void => undefined;
   #view: View | undefined;
@@ -63,10 +63,8 @@ export class Fleet {
   readonly isLarge = signal(false);
   #opened: string | undefined;
 
-  /** @param only the one vehicle to load; all of them without it */
-  constructor({ only, onCommand = () => undefined }: FleetOptions = {}) {
-    this.#only = only;
-    this.#onCommand = onCommand;
+  constructor(options: FleetOptions = {}) {
+    this.#options = options;
     this.#open();
   }
 
@@ -115,11 +113,8 @@ export class Fleet {
 
   #query(): URLSearchParams {
     const query = new URLSearchParams();
-    if (this.#only !== undefined) {
-      query.set('bbox', nowhere);
-      query.set('vehicles', this.#only);
-      return query;
-    }
+    const { only } = this.#options;
+    if (only !== undefined) return new URLSearchParams({ bbox: nowhere, vehicles: only });
     const view = this.#view;
     if (!this.isLarge.peek() || !view) return query;
     query.set('bbox', [view.west, view.south, view.east, view.north].map((degrees) => degrees.toFixed(4)).join(','));
@@ -129,12 +124,10 @@ export class Fleet {
   }
 
   #handle(event: LiveEvent): void {
-    if (event.event === 'command') {
-      this.#onCommand(event.data);
-      return;
-    }
-    if (event.event === 'alarm') return;
-    this.#tell(this.#take(event));
+    if (event.event === 'command') this.#options.onCommand?.(event.data);
+    if (event.event === 'command' || event.event === 'alarm') return;
+    const change = this.#take(event);
+    for (const listener of this.#listeners) listener(change);
     this.#version.value += 1;
     // The first answer of a large fleet says so; from now on only what the map shows is asked for.
     if (event.event === 'reset' && event.data.mode === 'cells' && !this.isLarge.peek()) {
@@ -165,9 +158,5 @@ export class Fleet {
         }
         return { ...nothing, cells: event.data.cells };
     }
-  }
-
-  #tell(change: FleetChange): void {
-    for (const listener of this.#listeners) listener(change);
   }
 }

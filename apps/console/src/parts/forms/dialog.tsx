@@ -1,21 +1,20 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { messageOf } from '../../api/client.ts';
+import { useAction } from '../../api/use-action.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
+import { Form } from './fields.tsx';
+
+interface DialogOptions {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly onClose: () => void;
+}
 
 /** A dialog over the page; Escape and a click outside close it. */
-export function Dialog({
-  title,
-  children,
-  onClose,
-}: {
-  title: string;
-  children: ComponentChildren;
-  onClose: () => void;
-}) {
+export function Dialog({ title, children, onClose }: DialogOptions) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
@@ -36,10 +35,7 @@ export function Dialog({
   );
 }
 
-interface ConfirmOptions {
-  readonly title: string;
-  /** Explains the consequences. */
-  readonly children?: ComponentChildren;
+interface ConfirmOptions extends DialogOptions {
   /** Names the action, on its button. */
   readonly action: string;
   readonly isDangerous?: boolean;
@@ -47,30 +43,20 @@ interface ConfirmOptions {
   readonly typed?: string;
   /** Waited for; its failure is shown, and the dialog stays. */
   readonly onConfirm: () => Promise<unknown>;
-  readonly onClose: () => void;
 }
 
 /** Asks before something is done that cannot be undone. */
 export function Confirm({ title, children, action, isDangerous = false, typed, onConfirm, onClose }: ConfirmOptions) {
   const { cancel, confirmTyping } = texts.value;
   const text = useSignal('');
-  const isRunning = useSignal(false);
-  const failure = useSignal<string | undefined>(undefined);
+  const { failure, isRunning, run } = useAction();
   const hint = useId();
-  const confirm = async (event: SubmitEvent) => {
-    event.preventDefault();
-    isRunning.value = true;
-    try {
-      await onConfirm();
-      onClose();
-    } catch (error) {
-      failure.value = messageOf(error);
-      isRunning.value = false;
-    }
+  const confirm = async () => {
+    if (await run(onConfirm)) onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="form" onSubmit={(event) => void confirm(event)}>
+      <Form class="form" onSubmit={() => void confirm()}>
         {children}
         {typed !== undefined && (
           <label class="field">
@@ -86,18 +72,18 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
             />
           </label>
         )}
-        <div role="alert">{failure.value && <p class="notice wrong">{failure.value}</p>}</div>
+        <div role="alert">{failure && <p class="notice wrong">{failure}</p>}</div>
         <div class="row">
           <Button onClick={onClose}>{cancel}</Button>
-          <button
+          <Button
             type="submit"
-            class={`button ${isDangerous ? 'danger' : 'primary'}`}
-            disabled={isRunning.value || (typed !== undefined && text.value !== typed)}
+            kind={isDangerous ? 'danger' : 'primary'}
+            disabled={isRunning || (typed !== undefined && text.value !== typed)}
           >
             {action}
-          </button>
+          </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

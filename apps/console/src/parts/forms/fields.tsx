@@ -24,10 +24,9 @@ export function Form({ onSubmit, ...attributes }: FormOptions) {
 
 /** Reads the fields of a form as text; files are left out. */
 export function readFields(form: HTMLFormElement): Readonly<Record<string, string>> {
-  const entries = [...new FormData(form)].flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value]] : [],
+  return Object.fromEntries(
+    [...new FormData(form)].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
-  return Object.fromEntries(entries);
 }
 
 /** Attributes that tie an input to its label and to the message of its fault. */
@@ -64,9 +63,8 @@ export function Field({ label, error, hint, children }: FieldOptions) {
 /** The message of a refused call if this field of its body is at fault, or a part of it. */
 export function errorOf(failure: CallFailure | undefined, field: string): string | undefined {
   const fault = failure?.field ?? '';
-  return fault === field || fault.startsWith(`${field}.`) || fault.startsWith(`${field}[`)
-    ? failure?.message
-    : undefined;
+  const isAtFault = fault === field || fault.startsWith(`${field}.`) || fault.startsWith(`${field}[`);
+  return isAtFault ? failure?.message : undefined;
 }
 
 /** The message of a refused call if none of these fields shows it. */
@@ -138,13 +136,29 @@ export function TextInput({ label, value, error, maxLength, isOptional = false, 
   );
 }
 
-interface SelectFieldOptions {
+export interface LabelledOptions {
   readonly label: string;
+  readonly hint?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** An input inside its label, with a hint below it. */
+export function Labelled({ label, hint, children }: LabelledOptions) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the children hold the input
+    <label class="field">
+      <span>{label}</span>
+      {children}
+      {hint && <small class="muted">{hint}</small>}
+    </label>
+  );
+}
+
+interface SelectFieldOptions extends Omit<LabelledOptions, 'children'> {
   readonly name?: string;
   readonly value: string;
   /** The value and the text of each choice. */
   readonly options: readonly (readonly [value: string, text: string])[];
-  readonly hint?: string | undefined;
   readonly isDisabled?: boolean;
   readonly onChange: (value: string) => void;
 }
@@ -152,8 +166,7 @@ interface SelectFieldOptions {
 /** A field with a choice of a few values. */
 export function SelectField({ label, name, value, options, hint, isDisabled = false, onChange }: SelectFieldOptions) {
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Labelled label={label} hint={hint}>
       <select
         class="input"
         name={name}
@@ -167,15 +180,12 @@ export function SelectField({ label, name, value, options, hint, isDisabled = fa
           </option>
         ))}
       </select>
-      {hint && <small class="muted">{hint}</small>}
-    </label>
+    </Labelled>
   );
 }
 
-interface TextFieldOptions {
-  readonly label: string;
+interface TextFieldOptions extends Omit<LabelledOptions, 'children'> {
   readonly name: string;
-  readonly hint?: string;
   readonly required?: boolean;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -187,10 +197,8 @@ interface TextFieldOptions {
 /** A field for text. */
 export function TextField({ label, name, hint, ...rules }: TextFieldOptions) {
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Labelled label={label} hint={hint}>
       <input class="input" type="text" name={name} title={hint} autocomplete="off" spellcheck={false} {...rules} />
-      {hint && <small class="muted">{hint}</small>}
-    </label>
+    </Labelled>
   );
 }

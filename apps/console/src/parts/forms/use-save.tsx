@@ -4,9 +4,7 @@ import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 
 /** The state that another person gave the thing of a form; undefined if it is deleted. */
-interface Conflict<Thing> {
-  readonly theirs: Thing | undefined;
-}
+type Conflict<Thing> = { readonly theirs: Thing | undefined };
 
 /** The saving of a form. */
 export interface Saving<Thing> {
@@ -46,20 +44,17 @@ export function useSave<Thing>(
       state.value = { isBusy: false, failure };
     }
   };
-  const change = (make: () => Promise<unknown>) => async () => {
-    await make();
-    return undefined;
-  };
+  const { isBusy, failure, conflict } = state.value;
   return {
-    isBusy: state.value.isBusy,
-    failure: state.value.failure,
-    conflict: state.value.conflict,
-    run: (make, onDone) => void run(change(make), onDone),
-    runUnlessChanged(load, make, onDone) {
+    isBusy,
+    failure,
+    conflict,
+    run: (change, onDone) => void run(() => change().then(() => undefined), onDone),
+    runUnlessChanged(load, change, onDone) {
       const work = async () => {
         const theirs = await load();
         if (theirs === undefined || base.value === undefined || write(theirs) !== write(base.value)) return { theirs };
-        await make();
+        await change();
         return undefined;
       };
       void run(work, onDone);
@@ -93,6 +88,10 @@ function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: Conflic
     );
   }
   const before = original === undefined ? {} : describe(original);
+  const takeTheirs = () => {
+    saving.accept();
+    onTheirs(theirs);
+  };
   const changed = Object.entries(describe(theirs)).filter(([name, value]) => before[name] !== value);
   return (
     <div class="notice late conflict" role="alert">
@@ -107,14 +106,7 @@ function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: Conflic
         ])}
       </dl>
       <div class="row">
-        <Button
-          onClick={() => {
-            saving.accept();
-            onTheirs(theirs);
-          }}
-        >
-          {text.useTheirs}
-        </Button>
+        <Button onClick={takeTheirs}>{text.useTheirs}</Button>
         <Button onClick={saving.accept}>{text.keepMine}</Button>
       </div>
     </div>

@@ -8,6 +8,7 @@ import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 import { CloseIcon } from '../layout/icons.tsx';
+import { Labelled, type LabelledOptions } from './fields.tsx';
 import { SearchBox, typingMs } from './search-box.tsx';
 
 type TableVehicle = Schema<'TableVehicle'>;
@@ -50,12 +51,10 @@ export async function readVehicle(text: string, appId: string | undefined): Prom
   return matches.length === 1 ? matches[0]?.id : undefined;
 }
 
-interface VehicleFieldOptions {
-  readonly label: string;
+interface VehicleFieldOptions extends Omit<LabelledOptions, 'children'> {
   readonly name: string;
   /** Only vehicles of this application. */
   readonly appId?: string | undefined;
-  readonly hint?: string;
   readonly required?: boolean;
 }
 
@@ -75,8 +74,7 @@ export function VehicleField({ label, name, appId, hint, required = false }: Veh
     }, typingMs);
   };
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Labelled label={label} hint={hint}>
       <input
         class="input"
         name={name}
@@ -91,8 +89,7 @@ export function VehicleField({ label, name, appId, hint, required = false }: Veh
           <option key={id} value={`${plate} · ${id}`} />
         ))}
       </datalist>
-      {hint && <small class="muted">{hint}</small>}
-    </label>
+    </Labelled>
   );
 }
 

@@ -37,17 +37,7 @@ export function CopyButton({ text, label, title }: { text: string; label: string
 }
 
 /** A button that saves text as a file. */
-export function SaveButton({
-  name,
-  type,
-  content,
-  title,
-}: {
-  name: string;
-  type: string;
-  content: string;
-  title: string;
-}) {
+export function SaveButton({ name, type, content, title }: Record<'name' | 'type' | 'content' | 'title', string>) {
   const save = () => {
     const url = URL.createObjectURL(new Blob([content], { type }));
     const link = document.createElement('a');

@@ -20,36 +20,16 @@ function icon(children: ComponentChildren) {
   };
 }
 
-export const MapIcon = icon(
-  <>
-    <path d="M3.5 6.2 9 4l6 2.2L20.5 4v13.8L15 20l-6-2.2L3.5 20z" />
-    <path d="M9 4v13.8M15 6.2V20" />
-  </>,
-);
+export const MapIcon = icon(<path d="M3.5 6.2 9 4l6 2.2L20.5 4v13.8L15 20l-6-2.2L3.5 20z M9 4v13.8M15 6.2V20" />);
 export const ProfileIcon = icon(
   <>
     <circle cx="12" cy="8.5" r="3.7" />
     <path d="M4.8 20c.9-3.6 3.8-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
   </>,
 );
-export const AuditIcon = icon(
-  <>
-    <path d="M6 3.5h9l3.5 3.5v13.5H6z" />
-    <path d="M9.2 12.4l2 2 3.8-4M9 17.2h6" />
-  </>,
-);
-export const WarningIcon = icon(
-  <>
-    <path d="M12 4 2.8 19.5h18.4z" />
-    <path d="M12 10v4M12 16.8h.01" />
-  </>,
-);
-export const AlarmsIcon = icon(
-  <>
-    <path d="M6 16.5v-5.8a6 6 0 0 1 12 0v5.8l1.6 2H4.4z" />
-    <path d="M10 21h4" />
-  </>,
-);
+export const AuditIcon = icon(<path d="M6 3.5h9l3.5 3.5v13.5H6z M9.2 12.4l2 2 3.8-4M9 17.2h6" />);
+export const WarningIcon = icon(<path d="M12 4 2.8 19.5h18.4z M12 10v4M12 16.8h.01" />);
+export const AlarmsIcon = icon(<path d="M6 16.5v-5.8a6 6 0 0 1 12 0v5.8l1.6 2H4.4z M10 21h4" />);
 export const BookingsIcon = icon(
   <>
     <rect x="4" y="5.5" width="16" height="14.5" rx="2" />
@@ -93,10 +73,7 @@ export const TrailIcon = icon(
 export const FitIcon = icon(<path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5" />);
 export const ListIcon = icon(<path d="M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01" />);
 export const VehiclesIcon = icon(
-  <>
-    <path d="M4 16.5v-4l1.8-5A2 2 0 0 1 7.7 6h8.6a2 2 0 0 1 1.9 1.5l1.8 5v4z" />
-    <path d="M4 12.5h16M6 16.5V19M18 16.5V19M7.5 14.5h.01M16.5 14.5h.01" />
-  </>,
+  <path d="M4 16.5v-4l1.8-5A2 2 0 0 1 7.7 6h8.6a2 2 0 0 1 1.9 1.5l1.8 5v4z M4 12.5h16M6 16.5V19M18 16.5V19M7.5 14.5h.01M16.5 14.5h.01" />,
 );
 export const PipelineIcon = icon(<path d="M3 12h4l2.5-6 5 12 2.5-6h4" />);
 export const DevicesIcon = icon(

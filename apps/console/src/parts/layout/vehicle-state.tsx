@@ -48,25 +48,12 @@ const shapes: Readonly<Record<ShownState, preact.JSX.Element>> = {
 };
 
 /** The colour and shape of a state; the word for it is next to it. */
-export function StateMark({
-  state,
-  angle = 0,
-  size = 16,
-}: {
-  state: ShownState;
-  angle?: number | undefined;
-  size?: number;
-}) {
-  const turn = state === 'moving' ? { transform: `rotate(${angle}deg)` } : {};
+export function StateMark(mark: { state: ShownState; angle?: number | undefined; size?: number }) {
+  const { state, angle = 0, size = 16 } = mark;
+  const style = state === 'moving' ? { transform: `rotate(${angle}deg)` } : {};
+  const box = { width: size, height: size, viewBox: '0 0 16 16' };
   return (
-    <svg
-      class={`state-mark state-${state}`}
-      width={size}
-      height={size}
-      viewBox="0 0 16 16"
-      style={turn}
-      aria-hidden="true"
-    >
+    <svg class={`state-mark state-${state}`} {...box} style={style} aria-hidden="true">
       {shapes[state]}
     </svg>
   );

@@ -34,9 +34,7 @@ interface DataTableOptions<Row> {
   readonly empty: string;
 }
 
-type HeadOptions<Row> = Pick<DataTableOptions<Row>, 'columns' | 'sort' | 'onSort'>;
-
-function Head<Row>({ columns, sort, onSort }: HeadOptions<Row>) {
+function Head<Row>({ columns, sort, onSort }: Pick<DataTableOptions<Row>, 'columns' | 'sort' | 'onSort'>) {
   const [sorted, isDescending] = [sort.replace('-', ''), sort.startsWith('-')];
   const direction = isDescending ? 'descending' : 'ascending';
   return (

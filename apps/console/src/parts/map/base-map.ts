@@ -11,7 +11,6 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?url';
-import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
@@ -194,14 +193,11 @@ export function createBaseMap(
   return map;
 }
 
-/** A map in an element; undefined until its style is loaded. */
-interface UsedMap {
-  readonly container: RefObject<HTMLDivElement | null>;
-  readonly map: MapLibreMap | undefined;
-}
-
-/** Creates a map in an element, and again when the page turns dark or light. @param prepare adds sources and layers */
-export function useMap(prepare: (map: MapLibreMap, palette: MapPalette) => void): UsedMap {
+/**
+ * Creates a map in an element, and again when the page turns dark or light.
+ * @param prepare adds sources and layers. @returns `map`: undefined until its style is loaded
+ */
+export function useMap(prepare: (map: MapLibreMap, palette: MapPalette) => void) {
   const container = useRef<HTMLDivElement>(null);
   const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
   const place = useRef<{ center?: [number, number]; zoom?: number }>({});

@@ -15,20 +15,9 @@ const lineOf = (route: Route): Feature<LineString> => ({
 export function addRouteLayer(map: MapLibreMap, { accent, surface }: MapPalette): void {
   map.addSource('route', { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
   const layout = { 'line-cap': 'round', 'line-join': 'round' } as const;
-  map.addLayer({
-    id: 'route-border',
-    type: 'line',
-    source: 'route',
-    layout,
-    paint: { 'line-color': surface, 'line-width': 7 },
-  });
-  map.addLayer({
-    id: 'route',
-    type: 'line',
-    source: 'route',
-    layout,
-    paint: { 'line-color': accent, 'line-width': 3.5 },
-  });
+  const line = { type: 'line', source: 'route', layout } as const;
+  map.addLayer({ ...line, id: 'route-border', paint: { 'line-color': surface, 'line-width': 7 } });
+  map.addLayer({ ...line, id: 'route', paint: { 'line-color': accent, 'line-width': 3.5 } });
 }
 
 /** Draws a route in place of the one before; an empty one draws nothing. */

@@ -27,77 +27,56 @@ const space = /[ \t\r\n]*/y;
 const text = /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
 const other = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y;
 
-/** Reads JSON and keeps where each value is (RFC 8259). */
-class Reader {
-  readonly #source: string;
-  #at = 0;
-
-  constructor(source: string) {
-    this.#source = source;
-  }
-
-  /** @throws SyntaxFault */
-  readAll(): Node {
-    const node = this.#readValue(0);
-    this.#skipSpace();
-    if (this.#at < this.#source.length) throw new SyntaxFault(this.#at);
-    return node;
-  }
-
-  #readValue(level: number): Node {
-    this.#skipSpace();
-    if (level > maxLevels) throw new SyntaxFault(this.#at);
-    const from = this.#at;
-    const first = this.#source[from];
-    if (first === '{') return { from, parts: this.#readParts('}', level, true), until: this.#at };
-    if (first === '[') return { from, parts: this.#readParts(']', level, false), until: this.#at };
-    this.#take(first === '"' ? text : other);
-    return { from, until: this.#at, parts: new Map() };
-  }
-
-  #readParts(end: string, level: number, isNamed: boolean): Map<string, Node> {
-    const parts = new Map<string, Node>();
-    this.#at += 1;
-    if (this.#skipTo(end)) return parts;
-    for (;;) {
-      const name = isNamed ? this.#readName() : String(parts.size);
-      parts.set(name, this.#readValue(level + 1));
-      if (this.#skipTo(end)) return parts;
-      if (!this.#skipTo(',')) throw new SyntaxFault(this.#at);
-    }
-  }
-
-  #readName(): string {
-    this.#skipSpace();
-    const name: string = JSON.parse(this.#take(text));
-    if (!this.#skipTo(':')) throw new SyntaxFault(this.#at);
-    return name;
-  }
-
-  #skipTo(character: string): boolean {
-    this.#skipSpace();
-    if (this.#source[this.#at] !== character) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #skipSpace(): void {
-    this.#take(space);
-  }
-
-  #take(form: RegExp): string {
-    form.lastIndex = this.#at;
-    const taken = form.exec(this.#source)?.[0];
-    if (taken === undefined) throw new SyntaxFault(this.#at);
-    this.#at += taken.length;
+/** Reads JSON and keeps where each value is (RFC 8259). @throws SyntaxFault */
+function readJson(source: string): Node {
+  let at = 0;
+  const take = (form: RegExp): string => {
+    form.lastIndex = at;
+    const taken = form.exec(source)?.[0];
+    if (taken === undefined) throw new SyntaxFault(at);
+    at += taken.length;
     return taken;
-  }
+  };
+  const skips = (character: string): boolean => {
+    take(space);
+    if (source[at] !== character) return false;
+    at += 1;
+    return true;
+  };
+  const readName = (): string => {
+    take(space);
+    const name: string = JSON.parse(take(text));
+    if (!skips(':')) throw new SyntaxFault(at);
+    return name;
+  };
+  const readParts = (end: string, level: number): Map<string, Node> => {
+    const parts = new Map<string, Node>();
+    at += 1;
+    if (skips(end)) return parts;
+    do parts.set(end === '}' ? readName() : String(parts.size), readValue(level + 1));
+    while (skips(','));
+    if (!skips(end)) throw new SyntaxFault(at);
+    return parts;
+  };
+  const readValue = (level: number): Node => {
+    take(space);
+    if (level > maxLevels) throw new SyntaxFault(at);
+    const [from, first] = [at, source[at]];
+    if (first === '{') return { from, parts: readParts('}', level), until: at };
+    if (first === '[') return { from, parts: readParts(']', level), until: at };
+    take(first === '"' ? text : other);
+    return { from, parts: new Map(), until: at };
+  };
+  const node = readValue(0);
+  take(space);
+  if (at < source.length) throw new SyntaxFault(at);
+  return node;
 }
 
 /** Finds where a text is no JSON; undefined if it is. */
 export function findSyntaxFault(source: string): Span | undefined {
   try {
-    new Reader(source).readAll();
+    readJson(source);
     return undefined;
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error;
@@ -110,12 +89,8 @@ export function findSyntaxFault(source: string): Span | undefined {
  * @param path names of members and numbers of elements. @returns undefined for a text that is no JSON
  */
 export function locate(source: string, path: readonly string[]): Span | undefined {
-  let node: Node;
-  try {
-    node = new Reader(source).readAll();
-  } catch {
-    return undefined;
-  }
+  if (findSyntaxFault(source)) return undefined;
+  let node = readJson(source);
   for (const name of path) {
     const part = node.parts.get(name);
     if (!part) break;
@@ -129,13 +104,12 @@ type Fault = Schema<'QuarantineFault'>;
 /** The bytes of an upload as text and JSON, with the place of a fault in each. */
 export interface DecodedFault {
   readonly fault: Fault;
-  /** In the text of the upload; undefined for a fault without a place, such as a device without a vehicle. */
-  readonly inText: Span | undefined;
-  /** In the bytes of the upload. */
-  readonly inBytes: Span | undefined;
+  /** Undefined for a fault without a place, such as a device without a vehicle. */
+  readonly inText?: Span | undefined;
+  readonly inBytes?: Span | undefined;
   /** The faulty reading as indented JSON; undefined for an upload that is no JSON. */
-  readonly json: string | undefined;
-  readonly inJson: Span | undefined;
+  readonly json?: string;
+  readonly inJson?: Span | undefined;
 }
 
 export const bytesOf = (base64: string): Uint8Array =>
@@ -175,31 +149,28 @@ export function decodeFault(bytes: Uint8Array, fault: Fault, readings?: readonly
   if (readings) return decodeReading(fault, readings);
   const text = textOf(bytes);
   if (fault.reason === 'NOT_UTF8') {
-    return { fault, inText: undefined, inBytes: findWrongByte(bytes, text), json: undefined, inJson: undefined };
+    return { fault, inBytes: findWrongByte(bytes, text) };
   }
   const upload = parse(text);
   if (upload === undefined) {
     const inText = findSyntaxFault(text);
-    return { fault, inText, inBytes: bytesOfSpan(text, inText), json: undefined, inJson: undefined };
+    return { fault, inText, inBytes: bytesOfSpan(text, inText) };
   }
   const isList = Array.isArray(upload);
   const { index, field } = fault;
   const fieldPath = field === undefined ? [] : field.split('.');
   const reading: unknown = isList && index !== null ? upload[index] : upload;
   const json = JSON.stringify(reading, null, 2);
-  if (index === null && fieldPath.length === 0) {
-    return { fault, inText: undefined, inBytes: undefined, json, inJson: undefined };
-  }
+  if (index === null && fieldPath.length === 0) return { fault, json };
   const inText = locate(text, [...(isList && index !== null ? [String(index)] : []), ...fieldPath]);
   return { fault, inText, inBytes: bytesOfSpan(text, inText), json, inJson: locate(json, fieldPath) };
 }
 
 /** Shows the reading of a fault, or all of them when it concerns the upload, with the place of the fault in it. */
 function decodeReading(fault: Fault, readings: readonly unknown[]): DecodedFault {
-  const places = { fault, inText: undefined, inBytes: undefined };
-  if (readings.length === 0) return { ...places, json: undefined, inJson: undefined };
+  if (readings.length === 0) return { fault };
   const json = JSON.stringify(fault.index === null ? readings : (readings[fault.index] ?? null), null, 2);
-  return { ...places, json, inJson: fault.field === undefined ? undefined : locate(json, fault.field.split('.')) };
+  return { fault, json, ...(fault.field !== undefined && { inJson: locate(json, fault.field.split('.')) }) };
 }
 
 const bytesPerLine = 16;

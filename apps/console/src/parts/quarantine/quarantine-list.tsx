@@ -52,13 +52,10 @@ function HexDump({ bytes, place }: { bytes: Uint8Array; place: Span | undefined 
         {hexLines(bytes, place).map((line) => (
           <span key={line.offset}>
             {`${hex(line.offset, 6)}  `}
-            {line.bytes.map((byte, index) =>
-              isMarked(line.offset + index) ? (
-                <mark key={`${line.offset + index}`}>{`${hex(byte, 2)} `}</mark>
-              ) : (
-                `${hex(byte, 2)} `
-              ),
-            )}
+            {line.bytes.map((byte, index) => {
+              const written = `${hex(byte, 2)} `;
+              return isMarked(line.offset + index) ? <mark key={`${line.offset + index}`}>{written}</mark> : written;
+            })}
             {`${'   '.repeat(16 - line.bytes.length)} ${line.bytes.map(printable).join('')}\n`}
           </span>
         ))}
@@ -135,9 +132,6 @@ async function load(search: QuarantineSearch, limit: number): Promise<readonly U
   return (await answerOf(api.GET('/v1/x/admin/quarantine', { params: { query } }))).quarantine;
 }
 
-const replay = (ids: readonly string[]) =>
-  answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids: [...ids] } }));
-
 /** Waits until an upload that was replayed is stored, or has come back. @returns what happened to it */
 async function awaitOutcome({ id, timesSeen }: Upload): Promise<'stored' | 'partial' | 'back' | 'waiting'> {
   for (let check = 0; check < outcomeChecks; check += 1) {
@@ -149,18 +143,8 @@ async function awaitOutcome({ id, timesSeen }: Upload): Promise<'stored' | 'part
   return 'waiting';
 }
 
-interface RepairOptions {
-  readonly upload: Upload;
-  readonly onOutcome: (message: string) => void;
-}
-
-interface DismissalOptions {
-  readonly isDisabled: boolean;
-  readonly onDismiss: (reason: string) => void;
-}
-
-/** Gives an upload up, with a reason. */
-function Dismissal({ isDisabled, onDismiss }: DismissalOptions) {
+/** Dismisses an upload, with a reason. */
+function Dismissal({ isDisabled, onDismiss }: { isDisabled: boolean; onDismiss: (reason: string) => void }) {
   const { quarantine: text } = texts.value;
   const reason = useSignal('');
   return (
@@ -180,22 +164,23 @@ function Dismissal({ isDisabled, onDismiss }: DismissalOptions) {
   );
 }
 
-/** Links the device of an upload to a vehicle and replays its uploads, replays one, or gives it up. */
+interface RepairOptions {
+  readonly upload: Upload;
+  readonly onOutcome: (message: string) => void;
+}
+
+/** Links the device of an upload to a vehicle and replays its uploads, replays one, or dismisses it. */
 function Repair({ upload, onOutcome }: RepairOptions) {
   const { quarantine: text, pipeline } = texts.value;
   const { id, deviceId, faults } = upload;
   const isBusy = useSignal(false);
   const run = async (action: () => Promise<string>) => {
     isBusy.value = true;
-    try {
-      onOutcome(await action());
-    } catch (error) {
-      onOutcome(messageOf(error));
-    }
+    onOutcome(await action().catch(messageOf));
     isBusy.value = false;
   };
-  const replayAndWait = async (ids: readonly string[]) => {
-    await replay(ids);
+  const replay = async (ids: string[]) => {
+    await answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids } }));
     return text.outcomes[await awaitOutcome(upload)];
   };
   const link = async (vehicleId: string) => {
@@ -203,7 +188,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
       api.POST('/v1/x/admin/devices/{id}/link', { params: { path: { id: deviceId } }, body: { vehicleId } }),
     );
     const others = await load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, maxReplayed);
-    return replayAndWait(others.map((one) => one.id));
+    return replay(others.map((one) => one.id));
   };
   const dismiss = async (reason: string) => {
     await answerOf(api.POST('/v1/x/admin/quarantine/dismiss', { body: { ids: [id], reason } }));
@@ -215,7 +200,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
       {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
         <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => void run(() => link(vehicle.id))} />
       )}
-      <Button disabled={isDisabled} onClick={() => void run(() => replayAndWait([id]))}>
+      <Button disabled={isDisabled} onClick={() => void run(() => replay([id]))}>
         {pipeline.replay}
       </Button>
       <Dismissal isDisabled={isDisabled} onDismiss={(reason) => void run(() => dismiss(reason))} />
