@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sourceDeviceModels } from '@odograph/contracts/sources';
 import { Client } from 'pg';
 import { sqlState } from './postgres-failure.ts';
 
@@ -48,10 +49,10 @@ function toMigration(name: string, sql: string): Migration {
 /** Makes the shipped device models a migration of their own, which runs again when they have changed: its name has their hash. */
 async function readDeviceModels(directory: URL): Promise<Migration> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.json')).sort();
-  const models = await Promise.all(
+  const files = await Promise.all(
     names.map(async (name) => JSON.parse(await readFile(new URL(name, directory), 'utf8')) as unknown),
   );
-  const sql = storeDeviceModels(JSON.stringify(models));
+  const sql = storeDeviceModels(JSON.stringify([...files, ...sourceDeviceModels]));
   const { sha256 } = toMigration('', sql);
   return { name: `device_models_${sha256.slice(0, 16)}`, sql, sha256 };
 }

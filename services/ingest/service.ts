@@ -11,7 +11,6 @@ import { alarmCheckAgeMs, scheduleAlarms } from './alarms/watch.ts';
 import { FrameRedecoding } from './maintenance/redecode.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createDatabaseMetrics, createGapMetrics, createIngestMetrics, databaseBytes } from './pipeline/metrics.ts';
-import { RejectAnnouncer } from './quarantine.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import {
   createUploadProcessors,
@@ -21,6 +20,7 @@ import {
   StorageProgress,
   uploadTransactions,
 } from './upload/ingest-upload.ts';
+import { RejectAnnouncer } from './upload/quarantine.ts';
 
 const silentDatabaseMs = 30_000;
 const maxUncheckedMs = 120_000;

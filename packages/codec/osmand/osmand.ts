@@ -18,6 +18,7 @@ const secondsPerHourInKilometres = 3.6;
  * `{ location: { timestamp, coords } }` with the speed in m/s (Traccar, "OsmAnd"). In both, −1 is unknown.
  */
 export const osmand: SourceFormat = {
+  endpoint: { isUrl: true },
   fields: osmandParameters,
   split({ body, device, receivedAtMs }) {
     const message = requireObject(body, 'body');

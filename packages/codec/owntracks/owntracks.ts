@@ -20,6 +20,7 @@ const topicForm = /^owntracks\/[^/]+\/([^/]+)$/;
  * UNIX seconds (OwnTracks, "JSON"). Other types give no message.
  */
 export const owntracks: SourceFormat = {
+  endpoint: { deviceHeader: 'x-limit-d', answer: [] },
   fields: owntracksFields,
   split({ body, device }) {
     const message = requireObject(body, 'body');

@@ -16,7 +16,23 @@ export interface SourceRequest {
   readonly receivedAtMs: number;
 }
 
+/** How an endpoint differs from `POST /in/{format}` with a JSON body, which only sources may use. */
+interface EndpointRules {
+  /**
+   * Its apps can be told nothing but a URL: `GET` and `POST /in/{format}/{deviceId}`, with the values and the secret in a
+   * query or a form. A device may use a secret of its own.
+   */
+  readonly isUrl?: true;
+  /** A device may sign in by its id and a secret of its own; a source names the device in this header. */
+  readonly deviceHeader?: string;
+  /** Decodes a body in protobuf. @throws InvalidMessage */
+  decodeProtobuf?(body: Buffer): unknown;
+  /** What a sender gets for a request that is accepted, an empty one included; by default the number of messages. */
+  readonly answer?: unknown;
+}
+
 export interface SourceFormat {
+  readonly endpoint?: EndpointRules;
   /**
    * Splits a request into messages with their devices.
    * @throws InvalidMessage naming the field at fault

@@ -10,6 +10,7 @@ import {
   type SourceFormat,
   secondsOf,
 } from '../shared/source-format.ts';
+import { decodePayload } from './payload.ts';
 
 const teslaFields = readFieldTable(new URL('fields.json', import.meta.url));
 
@@ -22,6 +23,7 @@ const windows = ['FdWindow', 'FpWindow', 'RdWindow', 'RpWindow'];
  * `IsResend` and a member for each field (PayloadToMap). Speeds and distances are in miles.
  */
 export const tesla: SourceFormat = {
+  endpoint: { decodeProtobuf: decodePayload },
   fields: teslaFields,
   split({ body }) {
     const records = Array.isArray(body) ? body : [body];

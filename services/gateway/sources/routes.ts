@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidMessage, type SourceMessage } from '@odograph/codec/shared/source-format';
-import { decodePayload } from '@odograph/codec/tesla/payload';
 import { sourceFormats } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import type { SourceFormatName } from '@odograph/contracts/sources';
+import { type SourceFormatName, sourceFormatNames } from '@odograph/contracts/sources';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { answerFailure } from '@odograph/http/failure-answer';
@@ -49,18 +48,18 @@ interface Endpoint {
   readonly format: SourceFormatName;
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  /** The device whose own secret is accepted, as the request names it. */
-  deviceOf?(request: FastifyRequest, name: string | undefined): string | undefined;
 }
 
-const endpoints: readonly Endpoint[] = [
-  { format: 'traccar', method: 'POST', url: '/in/traccar' },
-  { format: 'flespi', method: 'POST', url: '/in/flespi' },
-  { format: 'tesla', method: 'POST', url: '/in/tesla' },
-  { format: 'owntracks', method: 'POST', url: '/in/owntracks', deviceOf: (_request, name) => name },
-  { format: 'osmand', method: 'GET', url: '/in/osmand/:deviceId', deviceOf: deviceOfPath },
-  { format: 'osmand', method: 'POST', url: '/in/osmand/:deviceId', deviceOf: deviceOfPath },
-];
+const rulesOf = (format: SourceFormatName) => sourceFormats[format].endpoint ?? {};
+
+const endpoints = sourceFormatNames.flatMap((format): Endpoint[] => {
+  if (!rulesOf(format).isUrl) return [{ format, method: 'POST', url: `/in/${format}` }];
+  const url = `/in/${format}/:deviceId`;
+  return [
+    { format, method: 'GET', url },
+    { format, method: 'POST', url },
+  ];
+});
 
 /** @throws Failure INVALID_PARAMETER */
 function deviceOfPath({ params }: FastifyRequest): string {
@@ -136,13 +135,15 @@ async function admit(
 }
 
 /** Reads the secret of a request: a bearer token, basic authentication or, where a URL is all there is, its query. */
-function presentedBy(request: FastifyRequest, { format, deviceOf }: Endpoint): PresentedSecret | undefined {
+function presentedBy(request: FastifyRequest, { format }: Endpoint): PresentedSecret | undefined {
   const [scheme = '', value = ''] = request.headers.authorization?.split(' ', 2) ?? [];
   const [name, secret] =
     scheme.toLowerCase() === 'basic' ? basicCredentials(value) : [undefined, bearerOf(scheme, value)];
   const { secret: inQuery } = request.query as { secret?: unknown };
-  const found = secret ?? (format === 'osmand' && typeof inQuery === 'string' ? inQuery : undefined);
-  const deviceId = deviceOf?.(request, name);
+  const { isUrl, deviceHeader } = rulesOf(format);
+  const found = secret ?? (isUrl && typeof inQuery === 'string' ? inQuery : undefined);
+  const userName = deviceHeader === undefined ? undefined : name;
+  const deviceId = isUrl ? deviceOfPath(request) : userName;
   if (found === undefined || found === '') return undefined;
   return {
     secret: found,
@@ -195,7 +196,7 @@ async function accept(
   await intake.accept({ format, sender, messages, receivedAtMs, address: request.ip });
   metrics.sourceRequests.inc({ format, outcome: 'accepted' });
   metrics.sourceMessages.inc({ format }, messages.length);
-  return format === 'owntracks' ? [] : { messages: messages.length };
+  return rulesOf(format).answer ?? { messages: messages.length };
 }
 
 /** Reads the messages of a request with their devices. @throws InvalidMessage, Failure INVALID_PARAMETER */
@@ -206,28 +207,32 @@ function readMessages(
   receivedAtMs: number,
 ): SourceMessage[] {
   const body = readBody(format, request);
-  if (body === undefined && format === 'owntracks') return [];
-  if (body === undefined) throw invalidParameter('body', 'is missing');
+  if (body === undefined) {
+    if (rulesOf(format).answer !== undefined) return [];
+    throw invalidParameter('body', 'is missing');
+  }
   const device = sender.kind === 'device' ? sender.device.id : deviceNamed(format, request);
   return sourceFormats[format].split({ body, receivedAtMs, ...(device !== undefined && { device }) });
 }
 
-/** The device that a request of a source names outside of its body; OwnTracks names it in a header. */
+/** Returns the device that a request of a source names outside of its body. */
 function deviceNamed(format: SourceFormatName, request: FastifyRequest): string | undefined {
-  if (format === 'osmand') return deviceOfPath(request);
-  const phone = request.headers['x-limit-d'];
-  return format === 'owntracks' && typeof phone === 'string' && phone !== '' ? phone : undefined;
+  const { isUrl, deviceHeader } = rulesOf(format);
+  if (isUrl) return deviceOfPath(request);
+  const named = deviceHeader && request.headers[deviceHeader];
+  return typeof named === 'string' && named !== '' ? named : undefined;
 }
 
 /** Reads what a request says: JSON or, for some formats, a query, a form or protobuf. Undefined for an empty body. */
 function readBody(format: SourceFormatName, { query, body, headers }: FastifyRequest): unknown {
   const { secret: _secret, ...parameters } = query as Record<string, unknown>;
-  if (!Buffer.isBuffer(body) || body.length === 0) return format === 'osmand' ? parameters : undefined;
+  const { isUrl, decodeProtobuf } = rulesOf(format);
+  if (!Buffer.isBuffer(body) || body.length === 0) return isUrl ? parameters : undefined;
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (format === 'tesla' && /(protobuf|octet-stream)$/.test(type)) return decodePayload(body);
+  if (decodeProtobuf && /(protobuf|octet-stream)$/.test(type)) return decodeProtobuf(body);
   if (!isUtf8(body)) throw invalidParameter('body', 'must be UTF-8');
   const text = body.toString();
-  if (format === 'osmand' && type === 'application/x-www-form-urlencoded') {
+  if (isUrl && type === 'application/x-www-form-urlencoded') {
     const { secret: _inForm, ...form } = Object.fromEntries(new URLSearchParams(text));
     return { ...parameters, ...form };
   }

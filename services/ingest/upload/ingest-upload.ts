@@ -11,8 +11,8 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
 import { uploadBytes } from '../pipeline/readings.ts';
-import { QuarantineQuota, type RejectAnnouncer } from '../quarantine.ts';
 import { ChunkBudget, decodeUploads } from './decode-uploads.ts';
+import { QuarantineQuota, type RejectAnnouncer } from './quarantine.ts';
 import { BatchStore } from './store-batch.ts';
 
 /** Tracks how long live uploads wait to be stored. */

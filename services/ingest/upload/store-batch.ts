@@ -7,16 +7,16 @@ import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
 import { writeVehicleStates } from '../alarms/vehicle-states.ts';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import type { QuarantineFault, UploadInProgress } from '../pipeline/readings.ts';
+import { touchTrips } from '../trips/trip-work.ts';
+import { FrameDecoding } from './decode-frames.ts';
+import { LinkCache, linkReadings, mergeReadings, protectReadings } from './link-readings.ts';
 import {
   countDropped,
   QuarantineQuota,
   quarantineUploads,
   quarantineValues,
   resolveQuarantined,
-} from '../quarantine.ts';
-import { touchTrips } from '../trips/trip-work.ts';
-import { FrameDecoding } from './decode-frames.ts';
-import { LinkCache, linkReadings, mergeReadings, protectReadings } from './link-readings.ts';
+} from './quarantine.ts';
 import { writeLatestStates } from './write-latest-states.ts';
 import { insertOrMergeReadings, mergeAllReadings, SettledHours, type WriteReadings } from './write-readings.ts';
 

@@ -9,7 +9,7 @@ import {
   type UploadInProgress,
   uncheckedReadings,
   uploadBytes,
-} from './pipeline/readings.ts';
+} from '../pipeline/readings.ts';
 
 export const quotaWindowMs = 3_600_000;
 /** Devices counted at a time. */

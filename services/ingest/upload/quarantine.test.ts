@@ -7,8 +7,8 @@ import { createApplication, createDevice, createVehicle, type TestVehicle } from
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { deleteOldQuarantine } from './maintenance/policies.ts';
-import { ingestService } from './service.ts';
+import { deleteOldQuarantine } from '../maintenance/policies.ts';
+import { ingestService } from '../service.ts';
 
 const quota = 20;
 const start = 1_750_000_000;
