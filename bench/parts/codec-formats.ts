@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { DecodedTelemetry } from '@odograph/codec/shared/readings';
-import { decodeMessages } from '@odograph/codec/uploads';
+import { decodeUpload } from '@odograph/codec/uploads';
 import { type CanFrame, compileDecoder, compileModelDatabase } from '../../packages/codec/can/decode.ts';
 import { parseDbc } from '../../packages/codec/can/parse-dbc.ts';
 import { encodeCbor } from '../../packages/codec/native/cbor.ts';
-import { decodeTelemetry } from '../../packages/codec/native/telemetry.ts';
 import { type AvlCodec, encodeAvlRecords } from '../../packages/codec/teltonika/encode.ts';
-import { decodeTeltonika } from '../../packages/codec/teltonika/upload.ts';
+import type { UploadFormat } from '../../packages/contracts/queues.ts';
 import type { SourceFormatName } from '../../packages/contracts/sources.ts';
 import type { TelemetryReading } from '../../packages/contracts/telemetry.ts';
 
@@ -45,9 +43,9 @@ function readingAt(index: number): TelemetryReading {
 }
 
 /** Decodes uploads of 20 records. @param encode makes one of its readings */
-function decodeUploads<Upload>(
-  encode: (readings: readonly TelemetryReading[]) => Upload,
-  decode: (upload: Upload) => DecodedTelemetry,
+function decodeUploads(
+  format: UploadFormat,
+  encode: (readings: readonly TelemetryReading[]) => Buffer | string,
 ): () => number {
   const uploads = Array.from({ length: distinctUploads }, (_, upload) =>
     encode(Array.from({ length: recordsPerUpload }, (_record, index) => readingAt(upload * recordsPerUpload + index))),
@@ -55,7 +53,7 @@ function decodeUploads<Upload>(
   return () => {
     let records = 0;
     for (const upload of uploads) {
-      const { readings, faults } = decode(upload);
+      const { readings, faults } = decodeUpload(format, upload, 0);
       if (faults.length > 0) throw new Error(faults[0]?.message);
       records += readings.length;
     }
@@ -66,17 +64,13 @@ function decodeUploads<Upload>(
 const teltonika = (name: string, codec: AvlCodec, goal?: number): BenchedFormat => ({
   name,
   ...(goal !== undefined && { goal }),
-  prepare: () => decodeUploads((readings) => encodeAvlRecords(codec, readings), decodeTeltonika),
+  prepare: () => decodeUploads('teltonika', (readings) => encodeAvlRecords(codec, readings)),
 });
 
 /** Messages of 20 records of one device, as the queue has them. @param message one record as its system sends it */
 const source = (format: SourceFormatName, message: (reading: TelemetryReading) => object): BenchedFormat => ({
   name: format,
-  prepare: () =>
-    decodeUploads(
-      (readings) => JSON.stringify(readings.map(message)),
-      (payload) => decodeMessages(format, payload),
-    ),
+  prepare: () => decodeUploads(format, (readings) => JSON.stringify(readings.map(message))),
 });
 
 const isoTime = ({ timestamp }: TelemetryReading) => new Date(Math.round(timestamp * 1000)).toISOString();
@@ -187,10 +181,10 @@ export const benchedFormats: readonly BenchedFormat[] = [
   teltonika('Teltonika Codec 8 Extended', 'codec8Extended', teltonikaGoal),
   teltonika('Teltonika Codec 16', 'codec16'),
   ...sources,
-  { name: 'native JSON', prepare: () => decodeUploads((readings) => JSON.stringify(readings), decodeTelemetry) },
+  { name: 'native JSON', prepare: () => decodeUploads('native', (readings) => JSON.stringify(readings)) },
   {
     name: 'native CBOR',
-    prepare: () => decodeUploads((readings) => Buffer.from(encodeCbor(readings)), decodeTelemetry),
+    prepare: () => decodeUploads('native', (readings) => Buffer.from(encodeCbor(readings))),
   },
   { name: 'CAN frames, J1939', goal: canGoal, prepare: () => decodeFrames('j1939', j1939Frame) },
   { name: 'CAN frames, OBD-II', goal: canGoal, prepare: () => decodeFrames('obd2', obd2Frame) },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { isValueFault } from './shared/readings.ts';
 import { InvalidMessage } from './shared/source-format.ts';
 import { canOf, receive } from './sources.fixture.ts';
-import { decodeMessages, sourceFormats } from './uploads.ts';
+import { decodeUpload, sourceFormats } from './uploads.ts';
 
 /** Returns what a function throws. */
 function refusalOf(act: () => unknown): unknown {
@@ -71,7 +71,7 @@ describe('of any source', () => {
   it('values that are nested too deeply are a fault, whatever their depth', () => {
     for (const levels of [33, 200_000]) {
       const nested = `[{"ident":"a","timestamp":1,"deep":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
-      expect(decodeMessages('flespi', nested)).toMatchObject({ readings: [], faults: [{ reason: 'MALFORMED' }] });
+      expect(decodeUpload('flespi', nested, 0)).toMatchObject({ readings: [], faults: [{ reason: 'MALFORMED' }] });
     }
   });
 
@@ -148,7 +148,7 @@ describe('of any source', () => {
     }));
     fc.assert(
       fc.property(names, tree, (format, body) => {
-        const decoded = decodeMessages(format, JSON.stringify([body]));
+        const decoded = decodeUpload(format, JSON.stringify([body]), 0);
         // OwnTracks sends messages of other types too, which hold no reading.
         const type = (body as { _type?: unknown } | null)?._type;
         const isOther = format === 'owntracks' && typeof type === 'string' && !['location', 'encrypted'].includes(type);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decodeMessages, sourceFormats } from '@odograph/codec/uploads';
+import { decodeUpload, sourceFormats } from '@odograph/codec/uploads';
 import { sourceFormatNames } from '@odograph/contracts/sources';
 import { afterEach, expect, it } from 'vitest';
 import { SourceSender } from './source-sender.ts';
@@ -43,7 +43,7 @@ it.each(sourceFormatNames)('sends messages of %s once each, in order, and repeat
     sourceFormats[format].split({ body, device: deviceId, receivedAtMs: 0 }),
   );
   expect(new Set(messages.map(({ device }) => device))).toEqual(new Set([deviceId]));
-  const { readings } = decodeMessages(format, JSON.stringify(messages.map(({ message }) => message)));
+  const { readings } = decodeUpload(format, JSON.stringify(messages.map(({ message }) => message)), 0);
   expect(readings.map(({ reading }) => reading.timestamp - 1_763_712_000)).toEqual([0, 1, 2, 3, 4]);
   const [request] = requests;
   expect(request?.url.pathname).toBe(format === 'osmand' ? `/in/osmand/${deviceId}` : `/in/${format}`);

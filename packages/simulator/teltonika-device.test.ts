@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { encodeCommand, readMessages } from '@odograph/codec/teltonika/commands';
+import { decodeTeltonika } from '@odograph/codec/teltonika/decode.fixture';
 import {
   acknowledgeDatagram,
   acknowledgeRecords,
@@ -11,7 +12,6 @@ import {
   readHello,
   readPacket,
 } from '@odograph/codec/teltonika/packets';
-import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
 import { afterEach, describe, expect, it } from 'vitest';
 import { TeltonikaDevice, type TeltonikaDeviceOptions } from './teltonika-device.ts';
 

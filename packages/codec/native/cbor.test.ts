@@ -2,8 +2,11 @@ import { maximumPacketBytes } from '@odograph/contracts/telemetry';
 import { encode } from 'cborg';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeUpload, readUpload } from '../uploads.ts';
 import { encodeCbor } from './cbor.ts';
-import { decodeTelemetry, readElements } from './telemetry.ts';
+
+const decodeTelemetry = (payload: Buffer | string) => decodeUpload('native', payload, 0);
+const readElements = (payload: Buffer | string) => readUpload('native', payload, 0);
 
 const reading = {
   timestamp: 1763712000.25,

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isValueFault } from '../shared/readings.ts';
-import { decodeTelemetry } from './telemetry.ts';
+import { decodeUpload } from '../uploads.ts';
+
+const decodeTelemetry = (payload: Buffer | string) => decodeUpload('native', payload, 0);
 
 const whole = {
   timestamp: 1763712000.25,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canOf, receive, receivedAtMs } from '../sources.fixture.ts';
-import { decodeMessages, sourceFormats } from '../uploads.ts';
+import { decodeUpload, sourceFormats } from '../uploads.ts';
 
 describe('what OsmAnd and Traccar Client send', () => {
   // Queries and bodies of the tests of Traccar's decoder.
@@ -32,7 +32,7 @@ describe('what OsmAnd and Traccar Client send', () => {
 
   it('takes the time of arrival for a query without a time, once', () => {
     const [message] = sourceFormats.osmand.split({ body: { location: '60.0,30.0' }, device: 'a', receivedAtMs });
-    const { readings } = decodeMessages('osmand', JSON.stringify([message?.message]));
+    const { readings } = decodeUpload('osmand', JSON.stringify([message?.message]), 0);
     expect(readings).toMatchObject([
       { reading: { timestamp: receivedAtMs / 1000, location: { latitude: 60, longitude: 30 } } },
     ]);

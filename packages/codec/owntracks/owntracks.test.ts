@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canOf, receive } from '../sources.fixture.ts';
-import { decodeMessages } from '../uploads.ts';
+import { decodeUpload } from '../uploads.ts';
 
 describe('what OwnTracks sends', () => {
   it('reads a location, with the speed in km/h', () => {
@@ -30,7 +30,7 @@ describe('what OwnTracks sends', () => {
       { _type: 'encrypted', data: 'x' },
       { _type: 'lwt', tst: 1 },
     ];
-    const { readings, faults } = decodeMessages('owntracks', JSON.stringify(messages));
+    const { readings, faults } = decodeUpload('owntracks', JSON.stringify(messages), 0);
     expect(readings).toEqual([]);
     expect(faults).toMatchObject([{ index: 1, field: 'timestamp' }]);
     expect(() => receive('owntracks', messages[1])).toThrow('_type must not be encrypted');

@@ -4,6 +4,7 @@ import {
   LocationGroup,
   latestTimestamp,
   maximumReadingBytes,
+  maximumReadingsPerUpload,
   TelemetryReading,
 } from '@odograph/contracts/telemetry';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
@@ -55,9 +56,26 @@ const validParts = compileValidParts(TelemetryReading);
 const beyondCalendar = 'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?';
 const tooLarge = `was dropped: can, sensors and frames of a reading must have at most ${maximumReadingBytes} bytes as JSON`;
 
-/** Reports a fault of a whole upload. */
-export function spoiled(fault: UploadFault): DecodedTelemetry {
-  return { readings: [], faults: [fault] };
+/** The readings of an upload, not checked. */
+export interface RawReadings extends Pick<DecodedTelemetry, 'absentValues'> {
+  readings: readonly unknown[];
+}
+
+/** An upload that cannot be read as a whole. */
+export class UnreadableUpload extends Error {
+  readonly fault: UploadFault;
+
+  constructor(reason: UploadFault['reason'], message: string) {
+    super(message);
+    this.fault = { index: null, reason, message };
+  }
+}
+
+/** @throws UnreadableUpload for more readings than an upload may have */
+export function requireFewReadings<T>(readings: readonly T[], what: 'readings' | 'messages'): readonly T[] {
+  if (readings.length <= maximumReadingsPerUpload) return readings;
+  const rule = `an upload must have at most ${maximumReadingsPerUpload} ${what}; this one has ${readings.length}`;
+  throw new UnreadableUpload('TOO_MANY_READINGS', rule);
 }
 
 /** Whether a fault concerns a dropped value, not a whole reading or upload. */

@@ -1,7 +1,7 @@
 import { type AvlFamily, avlFamilies } from '@odograph/contracts/device-models';
 import { describe, expect, it } from 'vitest';
 import { avlTable } from './avl-table.ts';
-import { decodeTeltonika } from './upload.ts';
+import { decodeTeltonika } from './decode.fixture.ts';
 
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
 

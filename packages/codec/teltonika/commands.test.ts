@@ -1,8 +1,8 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import { describe, expect, it } from 'vitest';
 import { encodeCommand, readMessages } from './commands.ts';
+import { decodeTeltonika } from './decode.fixture.ts';
 import { readPacket } from './packets.ts';
-import { decodeTeltonika } from './upload.ts';
 
 // The packets are from "Teltonika Data Sending Protocols" of Teltonika's wiki.
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');

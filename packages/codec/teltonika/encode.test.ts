@@ -2,9 +2,9 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeAnswer, encodeCommand, readCommand, readMessages } from './commands.ts';
+import { decodeTeltonika } from './decode.fixture.ts';
 import { type AvlCodec, encodeAvlRecords, encodeDatagram, encodeHello } from './encode.ts';
 import { readDatagram, readHello, readPacket, wrapPacket } from './packets.ts';
-import { decodeTeltonika } from './upload.ts';
 
 const byKey = (one: { key: string }, other: { key: string }) => (one.key < other.key ? -1 : 1);
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeAvlRecords } from './avl.ts';
 import { readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
+import { decodeTeltonika } from './decode.fixture.ts';
 import {
   acknowledgeDatagram,
   acknowledgeRecords,
@@ -13,7 +14,6 @@ import {
   readPacket,
   wrapPacket,
 } from './packets.ts';
-import { decodeTeltonika } from './upload.ts';
 
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
 

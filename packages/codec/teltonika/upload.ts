@@ -1,37 +1,28 @@
 import { isUtf8 } from 'node:buffer';
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { checkReadings, type DecodedTelemetry, spoiled } from '../shared/readings.ts';
+import { type RawReadings, UnreadableUpload } from '../shared/readings.ts';
 import { addToCan } from '../shared/source-format.ts';
-import { type AvlRecords, decodeAvlRecords, isAvlCodec } from './avl.ts';
+import { decodeAvlRecords, isAvlCodec } from './avl.ts';
 import { type DeviceMessage, readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
 
 /**
- * Decodes an upload of a Teltonika device: the data field of a packet, from codec id to second count. Never throws: what
- * does not follow the protocol becomes a fault.
+ * Reads an upload of a Teltonika device: the data field of a packet, from codec id to second count.
  * @param receivedAtMs the time of messages without a timestamp
  * @param family of the device; undefined when its model has none
+ * @throws UnreadableUpload for data that does not follow the protocol
  */
-export function decodeTeltonika(data: Buffer, receivedAtMs = 0, family?: AvlFamily): DecodedTelemetry {
+export function readTeltonika(data: Buffer, receivedAtMs: number, family: AvlFamily | undefined): RawReadings {
+  const messages = readMessages(data);
+  if (messages !== undefined)
+    return { readings: messages.map((one) => readSerial(one, receivedAtMs)), absentValues: {} };
   try {
-    const { readings, absentValues } = decodeData(data, receivedAtMs, family);
-    return { ...checkReadings(readings), absentValues };
+    return decodeAvlRecords(data, family);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return spoiled({
-      index: null,
-      reason: 'MALFORMED',
-      message: `the packet is not one of Teltonika's: ${error.message}`,
-    });
+    throw new UnreadableUpload('MALFORMED', `the packet is not one of Teltonika's: ${error.message}`);
   }
-}
-
-/** @throws RangeError for data that cannot be read */
-function decodeData(data: Buffer, receivedAtMs: number, family: AvlFamily | undefined): AvlRecords {
-  const messages = readMessages(data);
-  if (messages === undefined) return decodeAvlRecords(data, family);
-  return { readings: messages.map((message) => readSerial(message, receivedAtMs)), absentValues: {} };
 }
 
 /** Converts serial data to a reading. An offset below 66 ms, derived from its content, is added to its time: vehicle and
@@ -48,16 +39,6 @@ function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): Te
 }
 
 const unprintable = /[^\P{C}\t\r\n]/u;
-
-/** Returns the readings of a data field, unchecked; none when they cannot be read. */
-export function readRecords(data: Buffer, receivedAtMs = 0, family?: AvlFamily): unknown[] {
-  try {
-    return decodeData(data, receivedAtMs, family).readings;
-  } catch (error) {
-    if (error instanceof RangeError) return [];
-    throw error;
-  }
-}
 
 /**
  * Whether a codec is one of records, or of messages. Others, such as Codec 7 of the GH3000, are not read: a packet of

@@ -1,6 +1,6 @@
 import specs from '@asyncapi/specs';
 import { encodeCbor } from '@odograph/codec/native/cbor';
-import { decodeTelemetry } from '@odograph/codec/native/telemetry';
+import { decodeUpload } from '@odograph/codec/uploads';
 import { deviceTopic, downChannels, upChannels } from '@odograph/contracts/topics';
 import { signKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
@@ -43,7 +43,7 @@ it('shows examples that its schemas accept, and readings that the platform store
       expect([example.name, ajv.validate(payload, example.payload)]).toEqual([example.name, true]);
   }
   const [reading] = messages.find(({ title }) => title === 'Readings in JSON')?.examples ?? [];
-  const { readings, faults } = decodeTelemetry(JSON.stringify(reading?.payload));
+  const { readings, faults } = decodeUpload('native', JSON.stringify(reading?.payload), 0);
   expect([readings.length, faults]).toEqual([1, []]);
 });
 

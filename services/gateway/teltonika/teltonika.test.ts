@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { decodeTeltonika } from '@odograph/codec/teltonika/decode.fixture';
 import { wrapPacket } from '@odograph/codec/teltonika/packets';
-import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { TeltonikaDevice, type TeltonikaDeviceOptions } from '@odograph/simulator/teltonika-device';
 import { eventually } from '@odograph/testkit/eventually';

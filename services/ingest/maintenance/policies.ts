@@ -7,25 +7,20 @@ import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { type Kysely, sql } from 'kysely';
 
-async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
-  const { rows } = await sql<{ chunk: string }>`
-    select chunk::text as chunk from show_chunks('reading', older_than => make_interval(days => ${days})) as chunk
-    order by 1`.execute(db);
-  return rows.map(({ chunk }) => chunk);
-}
-
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
  * is compressed again.
  * @returns the number of chunks
  */
 export async function compressReadings(db: Database, afterDays: number, stopping?: AbortSignal): Promise<number> {
-  const chunks = await chunksOlderThan(db, afterDays);
-  for (const chunk of chunks) {
+  const { rows } = await sql<{ chunk: string }>`
+    select chunk::text as chunk from show_chunks('reading', older_than => make_interval(days => ${afterDays})) as chunk
+    order by 1`.execute(db);
+  for (const { chunk } of rows) {
     if (stopping?.aborted) break;
     await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(db);
   }
-  return chunks.length;
+  return rows.length;
 }
 
 /**
@@ -41,23 +36,20 @@ export async function dropOldReadings(db: Database, retentionDays: number): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Retention of the change feed. */
-const changeDays = 30;
+/** Retention of the change feed, of closed gaps and of the samples of the pipeline. */
+const historyDays = 30;
 
-/** Deletes old changes and records the position, so that a client with an older cursor gets an error instead of an incomplete feed. */
+/** Deletes old changes, and records up to where, so that an older cursor gets an error instead of an incomplete feed. */
 async function deleteOldChanges(db: Database): Promise<void> {
   await sql`with deleted as (
-      delete from reading_change where stored_at < now() - make_interval(days => ${changeDays})
+      delete from reading_change where stored_at < now() - make_interval(days => ${historyDays})
       returning application_id, transaction_id),
     newest as (select application_id, max(transaction_id) as transaction_id from deleted group by application_id)
     update application set changes_forgotten_until = greatest(changes_forgotten_until, newest.transaction_id)
     from newest where newest.application_id = application.id`.execute(db);
 }
 
-/**
- * Deletes events that were stored more than `retentionDays` ago, and records the position as for changes.
- * @returns the number of events
- */
+/** Deletes events that were stored more than `retentionDays` ago, as changes are. @returns the number of events */
 export async function deleteOldEvents(db: Database, retentionDays: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`with deleted as (
       delete from event where stored_at < now() - make_interval(days => ${retentionDays})
@@ -70,17 +62,11 @@ export async function deleteOldEvents(db: Database, retentionDays: number): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Retention of closed gaps. */
-const closedGapDays = 30;
-
-/** Retention of the samples of the pipeline. */
-const sampleDays = 30;
-
 /** Deletes old changes, closed gaps and samples of the pipeline, and tokens and sessions a day after they expire. */
 export async function deleteExpired(db: Database): Promise<void> {
   await deleteOldChanges(db);
-  await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
-  await sql`delete from pipeline_sample where at < now() - make_interval(days => ${sampleDays})`.execute(db);
+  await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${historyDays})`.execute(db);
+  await sql`delete from pipeline_sample where at < now() - make_interval(days => ${historyDays})`.execute(db);
   await sql`delete from idempotent_request where created_at < now() - make_interval(hours => ${keptHours})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
@@ -104,19 +90,18 @@ export async function deleteOldQuarantine(db: Database, retentionDays: number): 
   }
 }
 
-/** Deletes commands that ended more than `retentionDays` ago. @returns the number of commands */
-export async function deleteOldCommands(db: Database, retentionDays: number): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`delete from command
-    where ended_at < now() - make_interval(days => ${retentionDays})`.execute(db);
+/** Deletes the rows of a table that ended more than `retentionDays` ago. @returns the number of rows */
+async function deleteEnded(db: Database, table: string, endedAt: string, retentionDays: number): Promise<number> {
+  const { numAffectedRows } = await sql`delete from ${sql.table(table)}
+    where ${sql.ref(endedAt)} < now() - make_interval(days => ${retentionDays})`.execute(db);
   return Number(numAffectedRows);
 }
 
-/** Deletes alarms that were cleared more than `retentionDays` ago. @returns the number of alarms */
-export async function deleteOldAlarms(db: Database, retentionDays: number): Promise<number> {
-  const { numAffectedRows } = await sql`delete from alarm
-    where cleared_at < now() - make_interval(days => ${retentionDays})`.execute(db);
-  return Number(numAffectedRows);
-}
+export const deleteOldCommands = (db: Database, retentionDays: number): Promise<number> =>
+  deleteEnded(db, 'command', 'ended_at', retentionDays);
+
+export const deleteOldAlarms = (db: Database, retentionDays: number): Promise<number> =>
+  deleteEnded(db, 'alarm', 'cleared_at', retentionDays);
 
 /**
  * Deletes bookings and authorizations that ended more than `retentionDays` ago; an authorization stays while a younger

@@ -18,9 +18,6 @@ export interface ListTable {
   hasStoredAt: boolean;
 }
 
-/** Records which vehicles are purged, so its rows stay. */
-const purgeTable = 'vehicle_purge';
-
 /**
  * Ordinary tables with their columns, from the catalog: information_schema omits tables without rights, and such a table
  * must make the purge fail rather than be skipped.
@@ -41,7 +38,7 @@ export async function findVehicleTables(db: Database): Promise<VehicleTable[]> {
     from ${columns} as owned
     left join timescaledb_information.dimensions as time on time.hypertable_schema = current_schema()
       and time.hypertable_name = relname and time.dimension_number = 1
-    where attname = 'vehicle_id' and relname <> ${purgeTable}
+    where attname = 'vehicle_id' and relname <> 'vehicle_purge'
     order by relname`.execute(db);
   return rows;
 }
@@ -100,11 +97,8 @@ async function slicesOf(db: Database, { name, hasStoredAt }: ListTable): Promise
   return rows.map(({ day }) => `stored_at >= '${day}' and stored_at < timestamptz '${day}' + interval '1 day'`);
 }
 
-/** Rows of a table deleted in one transaction. */
-interface Part {
-  name: string;
-  slice: string;
-}
+/** Rows of a table that one transaction deletes. */
+type Part = Record<'name' | 'slice', string>;
 
 /**
  * Deletes a vehicle's rows. The statement names the hypertable: TimescaleDB may miss compressed rows of a named chunk.
@@ -120,9 +114,9 @@ async function deleteRows(db: Kysely<Tables>, vehicleId: number, { name, slice }
       );
     });
   } catch (error) {
-    // foreign_key_violation
-    if (sqlState(error) === '23503') return false;
-    throw error;
+    const isReferenced = sqlState(error) === '23503';
+    if (!isReferenced) throw error;
+    return false;
   }
   return true;
 }
@@ -178,42 +172,22 @@ export async function findRemains(db: Database, vehicleId: number): Promise<Reco
   return remains;
 }
 
-interface OpenPurge {
-  vehicleId: number;
-  applicationId: number;
-}
-
-async function findOpenPurges(db: Kysely<Tables>): Promise<OpenPurge[]> {
-  return db
-    .selectFrom('vehicle_purge')
-    .select(['vehicle_id as vehicleId', 'application_id as applicationId'])
-    .where('verified_at', 'is', null)
-    .orderBy('requested_at')
-    .execute();
-}
-
-async function markVerified(db: Kysely<Tables>, { vehicleId, applicationId }: OpenPurge): Promise<void> {
+async function markVerified(db: Kysely<Tables>, vehicleId: number): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    const { numUpdatedRows } = await transaction
+    const marked = await transaction
       .updateTable('vehicle_purge')
       .set({ verified_at: sql<Date>`now()` })
       .where('vehicle_id', '=', vehicleId)
       .where('verified_at', 'is', null)
+      .returning('application_id as chain')
       .executeTakeFirst();
-    if (numUpdatedRows === 0n) return;
-    await appendAudit(transaction, {
-      chain: applicationId,
-      actor: 'platform',
-      address: '',
-      action: 'vehicle.purge',
-      subject: `vehicle:${vehicleId}`,
-      outcome: 'verified',
-    });
+    if (marked === undefined) return;
+    const done = { action: 'vehicle.purge', subject: `vehicle:${vehicleId}`, outcome: 'verified' };
+    await appendAudit(transaction, { ...marked, ...done, actor: 'platform', address: '' });
   });
 }
 
-async function purge(db: Kysely<Tables>, open: OpenPurge, logger: Logger): Promise<boolean> {
-  const { vehicleId } = open;
+async function purge(db: Kysely<Tables>, vehicleId: number, logger: Logger): Promise<boolean> {
   try {
     for await (const step of purgeSteps(db, vehicleId)) logger.debug({ vehicleId, step }, 'purge step done');
     const remains = await findRemains(db, vehicleId);
@@ -221,7 +195,7 @@ async function purge(db: Kysely<Tables>, open: OpenPurge, logger: Logger): Promi
       logger.warn({ vehicleId, remains }, 'purge incomplete; retrying');
       return false;
     }
-    await markVerified(db, open);
+    await markVerified(db, vehicleId);
     return true;
   } catch (error) {
     logger.error({ vehicleId, ...describeDatabaseError(error) }, 'purge failed; retrying');
@@ -234,7 +208,13 @@ async function purge(db: Kysely<Tables>, open: OpenPurge, logger: Logger): Promi
  * @returns the number of verified vehicles
  */
 export async function purgeDeletedVehicles(db: Kysely<Tables>, logger: Logger): Promise<number> {
+  const open = await db
+    .selectFrom('vehicle_purge')
+    .select('vehicle_id as vehicleId')
+    .where('verified_at', 'is', null)
+    .orderBy('requested_at')
+    .execute();
   let verified = 0;
-  for (const open of await findOpenPurges(db)) if (await purge(db, open, logger)) verified += 1;
+  for (const { vehicleId } of open) if (await purge(db, vehicleId, logger)) verified += 1;
   return verified;
 }

@@ -15,7 +15,7 @@ import { findPrivacyIntervals, protectReadings } from '../upload/link-readings.t
 import { writeLatestStates } from '../upload/write-latest-states.ts';
 
 /** A request to decode the frames of a vehicle model again, and how far it is. */
-export interface Redecoding {
+interface Redecoding {
   readonly id: number;
   readonly model: string;
   /** Of the vehicle in progress; null before the first one. */
@@ -23,31 +23,21 @@ export interface Redecoding {
 }
 
 /** Locks the oldest request that is not finished, unless another process works on it. */
-export async function takeRedecoding(db: Database): Promise<Redecoding | undefined> {
+async function takeRedecoding(db: Database): Promise<Redecoding | undefined> {
   const { rows } = await sql<Redecoding>`select id, model, vehicle_id as "vehicleId" from can_redecoding
     where finished_at is null order by id limit 1 for update skip locked`.execute(db);
   return rows[0];
 }
 
 /** Finds the first vehicle of a model with an id above another. */
-export async function findNextVehicle(db: Database, model: string, above: number): Promise<number | undefined> {
+async function findNextVehicle(db: Database, model: string, above: number): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`select id from vehicle where lower(model) = lower(${model})
     and deleted_at is null and id > ${above} order by id limit 1`.execute(db);
   return rows[0]?.id;
 }
 
-/**
- * Locks the latest state of a vehicle, as every transaction that stores its readings does first.
- * @returns false for a vehicle without readings
- */
-export async function lockVehicle(db: Database, vehicleId: number): Promise<boolean> {
-  const { rows } = await sql`select from vehicle_latest join vehicle on vehicle.id = vehicle_id
-    where vehicle_id = ${vehicleId} and deleted_at is null for update of vehicle_latest`.execute(db);
-  return rows.length > 0;
-}
-
 /** A stored reading; the lists are null where it has no frames. */
-export interface StoredReading {
+interface StoredReading {
   readonly timeMicroseconds: number;
   readonly applicationId: number;
   readonly deviceId: string;
@@ -57,19 +47,16 @@ export interface StoredReading {
   readonly decodedCan: CanDatum[] | null;
 }
 
-/** Reads the next readings of a vehicle, in time order, within the interval of a request and after its progress. */
-export async function readNext(
-  db: Database,
-  { id }: Redecoding,
-  vehicleId: number,
-  limit: number,
-): Promise<StoredReading[]> {
-  const {
-    rows: [bounds],
-  } = await sql<{ after: string; from: string; until: string }>`select
-    coalesce(time, '-infinity')::text as after, coalesce(from_time, '-infinity')::text as from, coalesce(until_time, 'infinity')::text as until
-    from can_redecoding where id = ${id}`.execute(db);
-  if (!bounds) return [];
+/** Locks a vehicle and reads its next readings, in time order, in the interval of a request and after its progress. */
+async function readNext(db: Database, { id }: Redecoding, vehicleId: number): Promise<StoredReading[]> {
+  // As every transaction that stores readings of the vehicle does first.
+  const { rows: locked } = await sql`select from vehicle_latest join vehicle on vehicle.id = vehicle_id
+    where vehicle_id = ${vehicleId} and deleted_at is null for update of vehicle_latest`.execute(db);
+  const { rows: found } = await sql<{ after: string; from: string; until: string }>`
+    select coalesce(time, '-infinity')::text as after, coalesce(from_time, '-infinity')::text as from,
+      coalesce(until_time, 'infinity')::text as until from can_redecoding where id = ${id}`.execute(db);
+  const [bounds] = found;
+  if (locked.length === 0 || !bounds) return [];
   // Constant bounds, so that other chunks are not even planned.
   const { rows } = await sql<StoredReading>`
     select (extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", application_id as "applicationId",
@@ -77,12 +64,12 @@ export async function readNext(
       case when frames is not null then can end as can, case when frames is not null then decoded_can end as "decodedCan"
     from reading where vehicle_id = ${vehicleId} and time > ${bounds.after}::timestamptz
       and time >= ${bounds.from}::timestamptz and time < ${bounds.until}::timestamptz
-    order by time limit ${limit}`.execute(db);
+    order by time limit ${readingsPerStep}`.execute(db);
   return rows;
 }
 
 /** Writes the decoded values of stored readings of one vehicle, in time order, and adds them to the change feed. */
-export async function writeDecoded(db: Database, vehicleId: number, readings: readonly LinkedReading[]): Promise<void> {
+async function writeDecoded(db: Database, vehicleId: number, readings: readonly LinkedReading[]): Promise<void> {
   const times = readings.map(({ timeMicroseconds }) => timeMicroseconds);
   await sql`
     with changed as (
@@ -97,18 +84,18 @@ export async function writeDecoded(db: Database, vehicleId: number, readings: re
     select application_id, array_agg(vehicle_id), array_agg(time) from changed group by application_id`.execute(db);
 }
 
-export interface Progress {
+interface Progress {
   /** Undefined when no vehicle is left. */
-  readonly vehicleId: number | undefined;
+  readonly vehicleId?: number | undefined;
   /** Of the last reading; undefined at the beginning of a vehicle. */
-  readonly timeMicroseconds: number | undefined;
+  readonly timeMicroseconds?: number;
   readonly vehicles: number;
   readonly readings: number;
   readonly changed: number;
 }
 
 /** Records the progress of a request; it is finished when no vehicle is left. */
-export async function recordProgress(db: Database, { id }: Redecoding, progress: Progress): Promise<void> {
+async function recordProgress(db: Database, { id }: Redecoding, progress: Progress): Promise<void> {
   const { vehicleId, timeMicroseconds, vehicles, readings, changed } = progress;
   await sql`update can_redecoding set vehicle_id = ${vehicleId ?? null}::integer,
       time = timestamptz 'epoch' + ${timeMicroseconds ?? null}::bigint * interval '1 microsecond',
@@ -125,13 +112,6 @@ export async function recordProgress(db: Database, { id }: Redecoding, progress:
 const readingsPerStep = 500;
 /** Other maintenance waits for a run. */
 const maxRunMs = 4000;
-
-/** The changes of one transaction. */
-interface Step {
-  readonly readings: number;
-  readonly vehicleIds: readonly number[];
-  readonly alarmIds: readonly string[];
-}
 
 /** Decodes stored frames again, as operators request it, in transactions that exclude changes of databases and privacy. */
 export class FrameRedecoding {
@@ -163,27 +143,22 @@ export class FrameRedecoding {
   }
 
   /** Decodes the next readings of the oldest request. @returns undefined without a request */
-  async #step(): Promise<Step | undefined> {
+  async #step(): Promise<{ readings: number; vehicleIds: number[]; alarmIds: string[] } | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       const { alarmRules, canDatabases } = await shareIngestBarrier(trx);
       const request = await takeRedecoding(trx);
       if (request === undefined) return undefined;
       const vehicleId = request.vehicleId ?? (await findNextVehicle(trx, request.model, 0));
       if (vehicleId === undefined) {
-        await recordProgress(trx, request, { ...nothing, vehicleId, timeMicroseconds: undefined });
+        await recordProgress(trx, request, { vehicles: 0, readings: 0, changed: 0 });
         return { readings: 0, vehicleIds: [], alarmIds: [] };
       }
-      const stored = await this.#readPage(trx, request, vehicleId);
+      const stored = await readNext(trx, request, vehicleId);
       const changed = await this.#findChanged(trx, canDatabases, vehicleId, stored);
       const alarmIds = await this.#store(trx, alarmRules, vehicleId, changed);
       await finishStep(trx, request, vehicleId, stored, changed.length);
       return { readings: stored.length, vehicleIds: changed.length > 0 ? [vehicleId] : [], alarmIds };
     });
-  }
-
-  async #readPage(db: Database, request: Redecoding, vehicleId: number): Promise<StoredReading[]> {
-    if (!(await lockVehicle(db, vehicleId))) return [];
-    return readNext(db, request, vehicleId, readingsPerStep);
   }
 
   /** Decodes readings, and keeps those whose values differ from what is stored. */
@@ -210,22 +185,15 @@ export class FrameRedecoding {
   }
 
   /** Stores decoded values as those of late uploads are. @returns the ids of alarms that were raised or cleared */
-  async #store(
-    db: Database,
-    alarmRules: number,
-    vehicleId: number,
-    changed: readonly LinkedReading[],
-  ): Promise<string[]> {
+  async #store(db: Database, rules: number, vehicleId: number, changed: readonly LinkedReading[]): Promise<string[]> {
     if (changed.length === 0) return [];
     const previous = await writeLatestStates(db, changed);
-    const alarmIds = await this.#alarms.evaluate(db, alarmRules, changed, previous);
+    const alarmIds = await this.#alarms.evaluate(db, rules, changed, previous);
     await writeDecoded(db, vehicleId, changed);
     await touchTrips(db, changed);
     return alarmIds;
   }
 }
-
-const nothing = { vehicles: 0, readings: 0, changed: 0 };
 
 async function finishStep(
   db: Database,
@@ -241,5 +209,5 @@ async function finishStep(
     return;
   }
   const next = await findNextVehicle(db, request.model, vehicleId);
-  await recordProgress(db, request, { ...counts, vehicles: 1, vehicleId: next, timeMicroseconds: undefined });
+  await recordProgress(db, request, { ...counts, vehicles: 1, vehicleId: next });
 }

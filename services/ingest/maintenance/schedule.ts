@@ -30,7 +30,7 @@ const reportsMs = 60_000;
 const redecodeMs = 5000;
 /** After the end of a week of readings: late readings into compressed weeks cost more. */
 const compressAfterDays = 7;
-/** The others wait for a task that is tried again; the next interval repeats one that is given up. */
+/** The other tasks wait for a retry; the next interval runs a task that failed this often again. */
 const maximumAttempts = 5;
 
 /** Applies every retention that is set; 0 days keep everything. @returns the number of chunks and rows removed */
@@ -49,10 +49,7 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promi
   return removed;
 }
 
-/**
- * Schedules maintenance in the queue: each task runs once for the whole platform, whatever the number of workers, and
- * without the background jobs that an embedded TimescaleDB lacks.
- */
+/** Schedules maintenance in the queue, so that each task runs once for the whole platform and on the embedded engine. */
 export async function scheduleMaintenance(
   db: Kysely<Tables>,
   host: ServiceHost,
@@ -62,7 +59,7 @@ export async function scheduleMaintenance(
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('maintenance', connection);
   host.onStop('maintenance queue', () => queue.close());
-  // Tasks over many chunks end between two of them, so that a shutdown need not wait.
+  // Tasks over many chunks stop between two of them, so that a shutdown does not wait for all.
   const stopping = new AbortController();
   const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
     compress: { every: hourMs, run: () => compressReadings(db, compressAfterDays, stopping.signal) },
@@ -75,8 +72,9 @@ export async function scheduleMaintenance(
     reports: { every: reportsMs, run: () => endLongReports(db, logger) },
     redecode: { every: redecodeMs, run: () => redecoding.run(stopping.signal) },
   };
-  for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
-    host.onStop(`schedule of ${task}`, await keepSchedule({ queue, id: task, everyMs: every, data: { task } }));
+  for (const task of Object.keys(tasks) as MaintenanceTask[]) {
+    const schedule = { queue, id: task, everyMs: tasks[task].every, data: { task } };
+    host.onStop(`schedule of ${task}`, await keepSchedule(schedule));
   }
   const worker = openWorker({
     ...connection,

@@ -1,5 +1,5 @@
-import { readElements } from '@odograph/codec/native/telemetry';
 import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/shared/readings';
+import { readUpload } from '@odograph/codec/uploads';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 
@@ -30,9 +30,9 @@ export function uploadBytes(upload: QueuedUpload): Buffer {
 }
 
 /** Returns the readings of an upload in the platform's own format as the device sent them, unchecked; of others, none. */
-export function uncheckedReadings(upload: QueuedUpload): unknown[] {
-  const { format = 'native', text } = upload;
-  return format === 'native' ? readElements(text ?? uploadBytes(upload)) : [];
+export function uncheckedReadings(upload: QueuedUpload): readonly unknown[] {
+  const { format = 'native', text, receivedAtMs } = upload;
+  return format === 'native' ? readUpload(format, text ?? uploadBytes(upload), receivedAtMs) : [];
 }
 
 /** Half-open, microseconds since the epoch. */

@@ -1,6 +1,6 @@
 import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { instant } from '../pipeline/sql-values.ts';
 import type { TripReading } from './segmentation/place.ts';
 import type { SegmentState } from './segmentation/segment-trips.ts';
@@ -24,33 +24,24 @@ const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicrose
   not exists (select from trip_checkpoint as later
     where later.vehicle_id = trip_checkpoint.vehicle_id and later.time > trip_checkpoint.time) as "isNewest"`;
 
-const minimumReadings = 1000;
-const maximumReadings = 5000;
+const minReadings = 1000;
+const maxReadings = 5000;
 
 /** Whether to keep a checkpoint: between journeys after 1,000 readings, and always after 5,000. */
 export function isWorthKeeping({ journey, gap }: SegmentState, readings: number): boolean {
-  return readings >= maximumReadings || (readings >= minimumReadings && journey === null && gap === null);
+  return readings >= maxReadings || (readings >= minReadings && journey === null && gap === null);
 }
 
-/** Finds the last checkpoint before a time. */
-export async function findCheckpointBefore(
+/** Finds the last checkpoint before a time, or the first after it. */
+export async function findCheckpoint(
   db: Database,
   vehicleId: number,
+  side: 'before' | 'after',
   microseconds: number,
 ): Promise<Checkpoint | undefined> {
-  const { rows } = await sql<Checkpoint>`select ${columns} from trip_checkpoint
-    where vehicle_id = ${vehicleId} and time < ${instant(microseconds)} order by time desc limit 1`.execute(db);
-  return rows[0];
-}
-
-/** Finds the first checkpoint after a time. */
-export async function findCheckpointAfter(
-  db: Database,
-  vehicleId: number,
-  microseconds: number,
-): Promise<Checkpoint | undefined> {
-  const { rows } = await sql<Checkpoint>`select ${columns} from trip_checkpoint
-    where vehicle_id = ${vehicleId} and time > ${instant(microseconds)} order by time limit 1`.execute(db);
+  const [comparison, direction] = side === 'before' ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`];
+  const { rows } = await sql<Checkpoint>`select ${columns} from trip_checkpoint where vehicle_id = ${vehicleId}
+    and time ${comparison} ${instant(microseconds)} order by time ${direction} limit 1`.execute(db);
   return rows[0];
 }
 
@@ -95,26 +86,20 @@ const readingColumns = sql`(extract(epoch from time) * 1000000)::bigint as "time
 /** Rows per query. */
 const pageSize = 10_000;
 
-/**
- * Loads readings of a vehicle in time order, page by page.
- * @param after exclusive; null for no lower bound
- * @param until inclusive; null for no upper bound
- */
+/** Loads readings of a vehicle in time order, page by page. @param until inclusive; null for no upper bound */
 export async function* loadReadings(
   db: Database,
   vehicleId: number,
-  after: number | null,
+  afterMicroseconds: number,
   until: number | null,
 ): AsyncGenerator<TripReading[]> {
-  let last = after;
-  for (;;) {
-    const bounds: RawBuilder<unknown>[] = [sql`vehicle_id = ${vehicleId}`];
-    if (last !== null) bounds.push(sql`time > ${instant(last)}`);
-    if (until !== null) bounds.push(sql`time <= ${instant(until)}`);
-    const { rows } = await sql<TripReading>`select ${readingColumns} from reading where ${sql.join(bounds, sql` and `)}
+  for (let after = afterMicroseconds; ; ) {
+    const bound = until === null ? sql`` : sql`and time <= ${instant(until)}`;
+    const { rows } = await sql<TripReading>`select ${readingColumns} from reading
+      where vehicle_id = ${vehicleId} and time > ${instant(after)} ${bound}
       order by time limit ${sql.lit(pageSize)}`.execute(db);
     if (rows.length > 0) yield rows;
     if (rows.length < pageSize) return;
-    last = rows.at(-1)?.timeMicroseconds ?? last;
+    after = rows.at(-1)?.timeMicroseconds ?? after;
   }
 }

@@ -3,8 +3,7 @@ import type { Database } from '@odograph/database/database';
 import {
   type Checkpoint,
   deleteOldCheckpoints,
-  findCheckpointAfter,
-  findCheckpointBefore,
+  findCheckpoint,
   isWorthKeeping,
   loadReadings,
   type NewCheckpoint,
@@ -69,14 +68,11 @@ async function findStart(
   fromMicroseconds: number,
   horizon: number | null,
 ): Promise<Checkpoint | undefined> {
-  const before = await findCheckpointBefore(db, vehicleId, fromMicroseconds);
+  const before = await findCheckpoint(db, vehicleId, 'before', fromMicroseconds);
   if (horizon === null || (before && before.timeMicroseconds >= horizon)) return before;
-  return (await findCheckpointAfter(db, vehicleId, horizon)) ?? (await findCheckpointBefore(db, vehicleId, afterAll));
-}
-
-/** Whether the state equals that of a stored checkpoint, so that all later trips are unchanged. */
-function meets(run: Run, stored: Checkpoint): boolean {
-  return isDeepStrictEqual(JSON.parse(JSON.stringify(run.state)), stored.state);
+  return (
+    (await findCheckpoint(db, vehicleId, 'after', horizon)) ?? (await findCheckpoint(db, vehicleId, 'before', afterAll))
+  );
 }
 
 async function continueRun(
@@ -86,7 +82,7 @@ async function continueRun(
   { budget, isAtHead }: { budget: number; isAtHead: boolean },
 ): Promise<RunEnd> {
   for (;;) {
-    const stored = isAtHead ? undefined : await findCheckpointAfter(db, vehicleId, run.cursor);
+    const stored = isAtHead ? undefined : await findCheckpoint(db, vehicleId, 'after', run.cursor);
     const until = stored?.timeMicroseconds ?? null;
     for await (const page of loadReadings(db, vehicleId, run.cursor, until)) {
       takePage(run, page);
@@ -94,7 +90,8 @@ async function continueRun(
     }
     if (!stored) return { kind: 'end' };
     run.cursor = stored.timeMicroseconds;
-    if (meets(run, stored)) return { kind: 'met' };
+    // From an equal state on, all later trips are unchanged.
+    if (isDeepStrictEqual(JSON.parse(JSON.stringify(run.state)), stored.state)) return { kind: 'met' };
   }
 }
 
@@ -137,10 +134,6 @@ function restAfter(run: Run, end: RunEnd, touched: readonly TouchedInterval[]): 
   return [{ fromMicroseconds: next, untilMicroseconds: next }, ...rest];
 }
 
-/** The newest checkpoint is a marker of progress and is replaced, unless enough readings precede it. */
-const isPermanent = ({ state, readings, isNewest }: Checkpoint): boolean =>
-  !isNewest || isWorthKeeping(state, readings);
-
 /** Segments from a checkpoint on and stores the result. @returns the remaining intervals and the readings used */
 async function runFrom(
   db: Database,
@@ -150,7 +143,8 @@ async function runFrom(
   budget: number,
 ): Promise<{ rest: TouchedInterval[]; readings: number }> {
   const after = start?.timeMicroseconds ?? beforeAll;
-  const isKept = start !== undefined && isPermanent(start);
+  // The newest checkpoint is a marker of progress and is replaced, unless enough readings precede it.
+  const isKept = start !== undefined && (!start.isNewest || isWorthKeeping(start.state, start.readings));
   const run: Run = {
     state: start?.state ?? noReadings(),
     cursor: after,

@@ -19,9 +19,6 @@ const readingsPerTurn = 50_000;
 const postponedSeconds = 60;
 const dayMicroseconds = 86_400_000_000;
 
-/** Whether a job has to end: its time is up or the platform is stopping. */
-type IsOver = () => boolean;
-
 /** Runs one turn of a vehicle in a transaction. @returns false without work or when another worker has the lock */
 async function segmentVehicle(db: Kysely<Tables>, vehicleId: number, limits: SegmentLimits): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
@@ -36,7 +33,7 @@ async function segmentVehicle(db: Kysely<Tables>, vehicleId: number, limits: Seg
 /** Segments vehicles that are due, until none is left or `isOver`. A vehicle that fails is postponed. */
 export async function segmentDueVehicles(
   db: Kysely<Tables>,
-  options: { pauseMs: number; limits: SegmentLimits; logger: Logger; isOver: IsOver },
+  options: { pauseMs: number; limits: SegmentLimits; logger: Logger; isOver: () => boolean },
 ): Promise<void> {
   const { pauseMs, limits, logger, isOver } = options;
   while (await distributeTouched(db, pauseMs)) if (isOver()) return;
@@ -55,11 +52,6 @@ export async function segmentDueVehicles(
   }
 }
 
-function limitsAt(nowMs: number, retentionDays: number): SegmentLimits {
-  const horizonMicroseconds = retentionDays === 0 ? null : nowMs * 1000 - retentionDays * dayMicroseconds;
-  return { readings: readingsPerTurn, horizonMicroseconds };
-}
-
 /** Segments trips from the queue: one job per second for the whole platform, whatever the number of workers. */
 export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
   const { config, logger } = host;
@@ -74,9 +66,11 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
     concurrency: 1,
     process: async () => {
       const start = performance.now();
+      const days = config.RETENTION_DAYS;
+      const horizonMicroseconds = days === 0 ? null : Date.now() * 1000 - days * dayMicroseconds;
       const options = {
         pauseMs: config.TRIPS_PAUSE_MS,
-        limits: limitsAt(Date.now(), config.RETENTION_DAYS),
+        limits: { readings: readingsPerTurn, horizonMicroseconds },
         logger,
         isOver: () => stopping.signal.aborted || performance.now() - start > maxJobMs,
       };

@@ -10,15 +10,9 @@ interface TimeRange {
   readonly endMicroseconds: number;
 }
 
-interface Pair<Old, New> {
-  old: Old;
-  trip: New;
-  overlap: number;
-}
-
 /** Returns every overlapping pair. Both lists are in time order and free of overlaps within themselves. */
 function overlapping<Old extends TimeRange, New extends TimeRange>(olds: readonly Old[], news: readonly New[]) {
-  const pairs: Pair<Old, New>[] = [];
+  const pairs: { old: Old; trip: New; overlap: number }[] = [];
   let first = 0;
   for (const trip of news) {
     while ((olds[first]?.endMicroseconds ?? Number.POSITIVE_INFINITY) <= trip.startMicroseconds) first += 1;
@@ -70,22 +64,7 @@ export interface ReplacedTrips {
   open: boolean;
 }
 
-interface TripRow {
-  id: string;
-  startMicroseconds: number;
-  endMicroseconds: number;
-  ends_known_us: number;
-  settled: boolean;
-  inferred: boolean;
-  distance_km: number;
-  fuel_litres: number | null;
-  fuel_percent: number | null;
-  electric_kwh: number | null;
-  first_latitude: number | null;
-  first_longitude: number | null;
-  last_latitude: number | null;
-  last_longitude: number | null;
-}
+type TripRow = ReturnType<typeof toRow>;
 const factColumns = [
   ...['settled', 'inferred', 'distance_km', 'fuel_litres', 'fuel_percent', 'electric_kwh'],
   ...['first_latitude', 'first_longitude', 'last_latitude', 'last_longitude'],
@@ -93,7 +72,7 @@ const factColumns = [
 const facts = sql.raw(factColumns.join(', '));
 const replacedFacts = sql.raw(factColumns.map((column) => `${column} = excluded.${column}`).join(', '));
 
-function toRow(id: string, { trip, endsKnownAtMicroseconds, settled }: FoundTrip): TripRow {
+function toRow(id: string, { trip, endsKnownAtMicroseconds, settled }: FoundTrip) {
   return {
     id,
     startMicroseconds: trip.startMicroseconds,

@@ -1,25 +1,18 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
+import type { LinkedReading } from '../pipeline/readings.ts';
 import { arrayLiteral, instantArray } from '../pipeline/sql-values.ts';
 
-interface StoredReading {
-  readonly vehicleId: number;
-  readonly timeMicroseconds: number;
-}
+type StoredReading = Pick<LinkedReading, 'vehicleId' | 'timeMicroseconds'>;
 
 /** Readings of a vehicle that are further apart touch separate intervals. */
-const maximumStepMicroseconds = 6 * 3_600_000_000;
+const maxStepMicroseconds = 6 * 3_600_000_000;
 
-interface NewInterval extends StoredReading {
-  lastMicroseconds: number;
-}
-
-function intervalsOf(readings: readonly StoredReading[]): NewInterval[] {
-  const intervals: NewInterval[] = [];
+function intervalsOf(readings: readonly StoredReading[]) {
+  const intervals: (StoredReading & { lastMicroseconds: number })[] = [];
   for (const { vehicleId, timeMicroseconds } of readings) {
     const last = intervals.at(-1);
-    const continues =
-      last?.vehicleId === vehicleId && timeMicroseconds - last.lastMicroseconds <= maximumStepMicroseconds;
+    const continues = last?.vehicleId === vehicleId && timeMicroseconds - last.lastMicroseconds <= maxStepMicroseconds;
     if (continues) last.lastMicroseconds = timeMicroseconds;
     else intervals.push({ vehicleId, timeMicroseconds, lastMicroseconds: timeMicroseconds });
   }
@@ -84,12 +77,6 @@ export interface TripWork {
   ticket: number;
 }
 
-interface WorkRow {
-  ticket: number;
-  from: number | null;
-  until: number;
-}
-
 const lockClass = 7_305_115;
 
 /** Finds the vehicles that are due, longest waiting first. */
@@ -105,7 +92,7 @@ export async function findDue(db: Database, limit: number): Promise<number[]> {
  */
 export async function takeWork(transaction: Database, vehicleId: number): Promise<TripWork | undefined> {
   // The shared lock makes a deletion wait until the trips are stored, and then find them.
-  const { rows } = await sql<WorkRow>`
+  const { rows } = await sql<{ ticket: number; from: number | null; until: number }>`
     with mine as (
       select id from vehicle where id = ${vehicleId} and deleted_at is null
         and pg_try_advisory_xact_lock(${lockClass}, ${vehicleId}) for share),

@@ -1,9 +1,8 @@
 import type { DecodedTelemetry } from '@odograph/codec/shared/readings';
 import { InvalidMessage } from '@odograph/codec/shared/source-format';
-import { decodeMessages, sourceFormats } from '@odograph/codec/uploads';
+import { decodeUpload, readUpload, sourceFormats } from '@odograph/codec/uploads';
 import fc, { type Arbitrary } from 'fast-check';
 import { encodeCbor } from '../../../packages/codec/native/cbor.ts';
-import { decodeTelemetry, readElements } from '../../../packages/codec/native/telemetry.ts';
 import { type AvlCodec, avlCodecs, encodeAvlRecords } from '../../../packages/codec/teltonika/encode.ts';
 import {
   type FrameResult,
@@ -13,7 +12,6 @@ import {
   readPacket,
   wrapPacket,
 } from '../../../packages/codec/teltonika/packets.ts';
-import { decodeTeltonika } from '../../../packages/codec/teltonika/upload.ts';
 import { decodePayload } from '../../../packages/codec/tesla/payload.ts';
 import type { SourceFormatName } from '../../../packages/contracts/sources.ts';
 import { latestTimestamp, type TelemetryReading } from '../../../packages/contracts/telemetry.ts';
@@ -106,8 +104,8 @@ function format(name: string, inputs: readonly Arbitrary<Buffer>[], decode: (inp
 const json = (...values: unknown[]) => values.map((value) => Buffer.from(JSON.stringify(value)));
 
 function decodeNative(input: Buffer): void {
-  check(decodeTelemetry(input), input);
-  readElements(input);
+  check(decodeUpload('native', input, 0), input);
+  readUpload('native', input, 0);
 }
 
 const cborSamples = [reading, [reading, reading], { ...reading, can: [] }].map(encodeCbor);
@@ -139,12 +137,12 @@ function readConnection(input: Buffer): void {
     const result = read(rest);
     checkFrame(result, rest);
     const { frame, fault, bytes } = result;
-    if (frame?.kind === 'packet') check(decodeTeltonika(frame.data), frame.data);
+    if (frame?.kind === 'packet') check(decodeUpload('teltonika', frame.data, 0), frame.data);
     if (fault !== undefined || frame === undefined) break;
     rest = rest.subarray(bytes);
   }
   const datagram = readDatagram(input);
-  if (datagram) check(decodeTeltonika(datagram.data), datagram.data);
+  if (datagram) check(decodeUpload('teltonika', datagram.data, 0), datagram.data);
 }
 
 const hello = Buffer.from(`\0\x0f350000000000001`, 'latin1');
@@ -189,7 +187,7 @@ const sourceSamples: Readonly<Record<SourceFormatName, unknown>> = {
 
 /** Receives a body as its endpoint does, and decodes its messages as ingest does. */
 function receiveSource(name: SourceFormatName, input: Buffer): void {
-  check(decodeMessages(name, input.toString()), input);
+  check(decodeUpload(name, input.toString(), 0), input);
   let body: unknown;
   try {
     body = JSON.parse(input.toString());
@@ -198,7 +196,7 @@ function receiveSource(name: SourceFormatName, input: Buffer): void {
   }
   try {
     const messages = sourceFormats[name].split({ body, device: 'a', receivedAtMs: 1_763_712_000_000 });
-    check(decodeMessages(name, JSON.stringify(messages.map(({ message }) => message))), input);
+    check(decodeUpload(name, JSON.stringify(messages.map(({ message }) => message)), 0), input);
   } catch (error) {
     if (!(error instanceof InvalidMessage)) throw error;
   }
@@ -211,7 +209,7 @@ const teslaPayload = Buffer.from(
 
 function readTesla(input: Buffer): void {
   try {
-    check(decodeMessages('tesla', JSON.stringify([decodePayload(input)])), input);
+    check(decodeUpload('tesla', JSON.stringify([decodePayload(input)]), 0), input);
   } catch (error) {
     if (!(error instanceof InvalidMessage)) throw error;
   }
@@ -221,7 +219,9 @@ function readTesla(input: Buffer): void {
 export const fuzzedFormats: readonly FuzzedFormat[] = [
   format('native JSON', [anything, anyJson, mutated(json(reading, [reading, reading]))], decodeNative),
   format('native CBOR', [cborHead, anyCbor, mutated(cborSamples)], decodeNative),
-  format('Teltonika AVL data', [avlHead, mutated(avlSamples)], (input) => check(decodeTeltonika(input), input)),
+  format('Teltonika AVL data', [avlHead, mutated(avlSamples)], (input) =>
+    check(decodeUpload('teltonika', input, 0), input),
+  ),
   format('Teltonika connections', [anything, mutated(connections)], readConnection),
   ...(Object.keys(sourceSamples) as SourceFormatName[]).map((name) =>
     format(name, [anyJson, mutated(json(sourceSamples[name], [sourceSamples[name]]))], (input) =>
