@@ -27,19 +27,8 @@ const maxUncheckedMs = 120_000;
 /** More than the distinct statements of an upload transaction. */
 const uploadStatements = 50;
 
-interface UploadWorkers {
-  readonly delayed: DelayedUploads;
-  readonly progress: StorageProgress;
-  readonly changes: ChangeAnnouncer;
-  isRunning(): boolean;
-}
-
-async function countAll(queues: readonly Parameters<typeof countUnfinishedJobs>[0][]): Promise<number> {
-  return (await Promise.all(queues.map(countUnfinishedJobs))).reduce((total, jobs) => total + jobs, 0);
-}
-
 /** Starts the workers of the upload queues with their own database connections. */
-async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorkers> {
+async function startUploadWorkers(host: ServiceHost<Http>) {
   const { config, logger } = host;
   // Upload transactions are short, unlike maintenance, so a silent connection is broken.
   const db = openDatabase({
@@ -59,7 +48,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   host.onStop('announcements', () => announcements.disconnect());
   const delayed = new DelayedUploads(queue);
   const changes = new ChangeAnnouncer(announcements, host);
-  const countWaiting = () => countAll([queue, lateQueue]);
+  const countWaiting = async () => (await countUnfinishedJobs(queue)) + (await countUnfinishedJobs(lateQueue));
   const progress = new StorageProgress(countWaiting);
   host.onStop('progress of ingest', () => progress.stop());
   const metrics = createIngestMetrics(host.metrics, countWaiting, progress);
@@ -79,19 +68,11 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     onFailure: (error: Error, jobId: string | undefined) =>
       logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
   };
+  const concurrency = uploadTransactions * jobsPerTransaction;
+  const lateConcurrency = uploadTransactions * lateJobsPerTransaction;
   const workers = [
-    openWorker({
-      ...options,
-      name: 'uploads',
-      concurrency: uploadTransactions * jobsPerTransaction,
-      process: processors.uploads,
-    }),
-    openWorker({
-      ...options,
-      name: 'late-uploads',
-      concurrency: uploadTransactions * lateJobsPerTransaction,
-      process: processors.lateUploads,
-    }),
+    openWorker({ ...options, name: 'uploads', concurrency, process: processors.uploads }),
+    openWorker({ ...options, name: 'late-uploads', concurrency: lateConcurrency, process: processors.lateUploads }),
   ];
   host.onStop('upload workers', () => Promise.all(workers.map((worker) => worker.close())));
   return { delayed, progress, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };

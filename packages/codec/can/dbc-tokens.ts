@@ -7,9 +7,9 @@ export const maximumFileBytes = 16 * 1024 * 1024;
 /** More faults than these are not listed, and more unreadable statements end the reading. */
 export const maximumFaults = 1000;
 /** Of names and numbers; C identifiers in DBC files have at most 128 characters. */
-const maximumTokenLength = 128;
+const maxTokenLength = 128;
 /** Of a fault: texts of a file may be megabytes long. */
-const maximumMessageLength = 300;
+const maxMessageLength = 300;
 
 export interface Token {
   kind: 'name' | 'number' | 'text' | 'sign' | 'end' | 'unreadable';
@@ -23,7 +23,7 @@ export interface Token {
 export class StatementFault extends Error {
   readonly line: number;
   constructor(line: number, message: string) {
-    super(message.slice(0, maximumMessageLength));
+    super(message.slice(0, maxMessageLength));
     this.line = line;
   }
 }
@@ -66,20 +66,17 @@ class Tokenizer {
     if (this.#text[this.#position] === '"') return { ...this.#readText(), line, isFirstOnLine };
     token.lastIndex = this.#position;
     const match = token.exec(this.#text);
+    const place = { line, isFirstOnLine };
     if (match === null) {
       const character = String.fromCodePoint(this.#text.codePointAt(this.#position) ?? 0);
       this.#position += character.length;
-      return { kind: 'unreadable', text: `unexpected character ${JSON.stringify(character)}`, line, isFirstOnLine };
+      return { kind: 'unreadable', text: `unexpected character ${JSON.stringify(character)}`, ...place };
     }
     const [text, number, name] = match;
     this.#position += text.length;
-    if (text.length > maximumTokenLength) {
-      return {
-        kind: 'unreadable',
-        text: `${text.slice(0, 20)}… has more than ${maximumTokenLength} characters`,
-        line,
-        isFirstOnLine,
-      };
+    if (text.length > maxTokenLength) {
+      const fault = `${text.slice(0, 20)}… has more than ${maxTokenLength} characters`;
+      return { kind: 'unreadable', text: fault, ...place };
     }
     const kind = name !== undefined ? 'name' : number !== undefined ? 'number' : 'sign';
     return { kind, text, line, isFirstOnLine };

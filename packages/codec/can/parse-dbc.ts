@@ -17,7 +17,6 @@ import {
   type Statement,
   StatementFault,
   type StatementOf,
-  type Target,
 } from './dbc-tokens.ts';
 import { parseDecimal } from './decimal.ts';
 import { readStatements } from './read-statements.ts';
@@ -198,11 +197,15 @@ type Attributes = Map<string, AttributeValue>;
 
 /** Sets attributes, and applies them: parameter group numbers of J1939 and long names. */
 function applyAttributes(draft: DatabaseDraft, statements: readonly Statement[]): void {
-  const definitions = readDefinitions(statements);
-  const defaults = readDefaults(draft, statements, definitions);
+  const defined = statements.filter((statement) => statement.kind === 'attributeDefinition');
+  const definitions: Definitions = new Map(defined.map((definition) => [definition.name, definition]));
+  const defaults: Attributes = new Map();
   for (const statement of statements) {
-    if (statement.kind !== 'attribute') continue;
-    draft.attempt(() => setAttribute(draft, statement, definitions));
+    if (statement.kind !== 'attributeDefault') continue;
+    draft.attempt(() => defaults.set(statement.name, readAttributeValue(statement, definitions)));
+  }
+  for (const statement of statements) {
+    if (statement.kind === 'attribute') draft.attempt(() => setAttribute(draft, statement, definitions));
   }
   const { database } = draft;
   for (const message of database.messages) {
@@ -210,20 +213,6 @@ function applyAttributes(draft: DatabaseDraft, statements: readonly Statement[])
     describeMessage(message, attribute, database.attributes.get('ProtocolType') ?? defaults.get('ProtocolType'));
     renameSignals(draft, message);
   }
-}
-
-function readDefinitions(statements: readonly Statement[]): Definitions {
-  const definitions = statements.filter((statement) => statement.kind === 'attributeDefinition');
-  return new Map(definitions.map((definition) => [definition.name, definition]));
-}
-
-function readDefaults(draft: DatabaseDraft, statements: readonly Statement[], definitions: Definitions): Attributes {
-  const defaults: Attributes = new Map();
-  for (const statement of statements) {
-    if (statement.kind !== 'attributeDefault') continue;
-    draft.attempt(() => defaults.set(statement.name, readAttributeValue(statement, definitions)));
-  }
-  return defaults;
 }
 
 /** An ENUM attribute is written as one of its texts or as the index of one. @throws StatementFault */
@@ -243,13 +232,9 @@ function setAttribute(draft: DatabaseDraft, statement: StatementOf<'attribute'>,
   const { line, name, target } = statement;
   if (target.of === 'other') return;
   const value = readAttributeValue(statement, definitions);
-  attributesOf(draft, line, target)?.set(name, value);
-}
-
-function attributesOf(draft: DatabaseDraft, line: number, target: Target): Attributes | undefined {
-  if (target.of === 'signal') return draft.findSignal(line, target)?.attributes;
-  if (target.of === 'message') return draft.findMessage(line, target.id)?.attributes;
-  return draft.database.attributes;
+  if (target.of === 'signal') draft.findSignal(line, target)?.attributes.set(name, value);
+  else if (target.of === 'message') draft.findMessage(line, target.id)?.attributes.set(name, value);
+  else draft.database.attributes.set(name, value);
 }
 
 function describeMessage(

@@ -202,11 +202,10 @@ function charactersOf(entries: readonly { key: string; value: string }[] = []): 
   return characters;
 }
 
-/** Most readings are so small that nothing needs to be written as JSON to know it. */
-function isSmall(reading: TelemetryReading): boolean {
-  if (reading.frames) return false;
-  const [values, ofSensors] = [reading.can ?? [], reading.sensors ?? []];
-  let [entries, characters] = [values.length, charactersOf(values)];
+/** Avoids writing most readings as JSON to know their size. */
+function isSmall({ frames, can = [], sensors: ofSensors = [] }: TelemetryReading): boolean {
+  if (frames) return false;
+  let [entries, characters] = [can.length, charactersOf(can)];
   for (const { name, data } of ofSensors) {
     entries += 1 + data.length;
     characters += name.length + charactersOf(data);
@@ -224,8 +223,8 @@ function largestList(reading: TelemetryReading): 'can' | 'sensors' | 'frames' | 
 }
 
 /** 0 and an empty text mean unknown; anything else must be a timestamp (interface specification, "Fleet vehicle status"). */
-function chargingUntilRule(reading: TelemetryReading): string | undefined {
-  const value = reading.fleet?.ChargingUntil;
+function chargingUntilRule({ fleet: group }: TelemetryReading): string | undefined {
+  const value = group?.ChargingUntil;
   if (value === undefined || value === 0 || value === '') return undefined;
   try {
     parseTimestamp('', String(value));
@@ -246,7 +245,7 @@ interface SchemaParts {
 type Report = (fault: SchemaRule) => void;
 
 /** Copies the parts of a value that its schema allows, and reports each that it does not; undefined when none is left. */
-export type ValidParts = (value: unknown, field: string, report: Report) => unknown;
+type ValidParts = (value: unknown, field: string, report: Report) => unknown;
 
 /**
  * Compiles a schema of objects, arrays and single values. Unknown members are left out without a report. An object

@@ -87,11 +87,11 @@ export function requireDevice(value: unknown, field: string): string {
   return name;
 }
 
-/** The deepest nesting of a message that is decoded; deeper values could exhaust the stack. */
-const deepestNesting = 32;
+/** Nesting of a message that is decoded; deeper values could exhaust the stack. */
+const maxNesting = 32;
 
 /** Whether objects and arrays are nested too deeply to be decoded. */
-export function isTooDeep(value: unknown, levels = deepestNesting): boolean {
+export function isTooDeep(value: unknown, levels = maxNesting): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
@@ -145,12 +145,12 @@ export function readFieldTable(file: URL): FieldTable {
 }
 
 /** Characters of a value of `can`. */
-const maximumValueLength = 1024;
+const maxValueLength = 1024;
 
 /** Adds a value to `can`; a text that is too long for one value in parts, the second under `key_2`. */
 export function addToCan(can: { key: string; value: string }[], key: string, text: string): void {
-  for (let part = 0; part === 0 || part * maximumValueLength < text.length; part += 1) {
-    const value = text.slice(part * maximumValueLength, (part + 1) * maximumValueLength);
+  for (let part = 0; part === 0 || part * maxValueLength < text.length; part += 1) {
+    const value = text.slice(part * maxValueLength, (part + 1) * maxValueLength);
     can.push({ key: part === 0 ? key : `${key}_${part + 1}`, value });
   }
 }
@@ -164,7 +164,10 @@ export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>
   for (const [name, value] of Object.entries(fields)) {
     if (value === null || value === undefined) continue;
     const rule = table.get(name);
-    const isTaken = rule?.preferred.some((other) => takesPlace(table, other, fields[other]));
+    const isTaken = rule?.preferred.some((other) => {
+      const [preferred, given] = [table.get(other), fields[other] ?? undefined];
+      return preferred !== undefined && given !== undefined && convert(preferred, given) !== undefined;
+    });
     const converted = rule?.to === undefined || isTaken ? undefined : convert(rule, value);
     if (rule?.to !== undefined && converted !== undefined) place(draft, rule.to, converted);
     else if (!isUnknown(rule, value))
@@ -172,14 +175,8 @@ export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>
   }
 }
 
-function takesPlace(table: FieldTable, name: string, value: unknown): boolean {
-  const rule = table.get(name);
-  return rule !== undefined && value !== null && value !== undefined && convert(rule, value) !== undefined;
-}
-
-function isUnknown(rule: FieldRule | undefined, value: unknown): boolean {
-  return typeof value === 'number' && rule?.unknown?.includes(value) === true;
-}
+const isUnknown = (rule: FieldRule | undefined, value: unknown): boolean =>
+  typeof value === 'number' && rule?.unknown?.includes(value) === true;
 
 /** Converts a value by its rule; undefined when it has another type than the rule expects. */
 function convert(rule: FieldRule, value: unknown): unknown {
@@ -188,7 +185,8 @@ function convert(rule: FieldRule, value: unknown): unknown {
   if (isUnknown(rule, value)) return undefined;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
-  return rule.factor === undefined ? number : roundTo(number * rule.factor);
+  // A product of decimal fractions has digits that are no measurement; nine places are finer than any sensor.
+  return rule.factor === undefined ? number : Math.round(number * rule.factor * 1e9) / 1e9;
 }
 
 function flagOf(value: unknown): boolean | undefined {
@@ -197,18 +195,12 @@ function flagOf(value: unknown): boolean | undefined {
   return value === 0 || value === '0' || value === 'false' ? false : undefined;
 }
 
-/** A product of decimal fractions has digits that nobody measured; nine places are a millimetre of a kilometre and finer. */
-function roundTo(number: number): number {
-  return Math.round(number * 1e9) / 1e9;
-}
-
 function place(draft: Draft, to: string, value: unknown): void {
   const [group = '', field = ''] = to.split('.');
   const name = groups.find((one) => one === group);
   if (name === undefined) return;
-  const members = draft[name] ?? {};
-  members[field] = members[field] === true || value;
-  draft[name] = members;
+  draft[name] ??= {};
+  draft[name][field] = draft[name][field] === true || value;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { addToCan } from '../shared/source-format.ts';
+import type { RawReadings } from '../shared/readings.ts';
+import { addToCan, type Draft } from '../shared/source-format.ts';
 import { type AbsentValues, type AvlTable, avlTable, measure } from './avl-table.ts';
 import { readBeacons, readTags } from './beacon-lists.ts';
 
@@ -25,27 +26,7 @@ export const layouts: ReadonlyMap<number, Layout> = new Map([
 ]);
 
 /** Whether a codec id is one whose records `decodeAvlRecords` reads. */
-export function isAvlCodec(codec: number | undefined): boolean {
-  return codec !== undefined && layouts.has(codec);
-}
-
-/** A reading while it is put together. */
-interface Draft {
-  timestamp: number;
-  location?: TelemetryReading['location'];
-  can: { key: string; value: string }[];
-  sensors?: { name: string; data: { key: string; value: string }[] }[];
-  status?: Record<string, unknown>;
-  electric?: Record<string, unknown>;
-  fleet?: Record<string, unknown>;
-  alarms?: Record<string, unknown>;
-}
-
-export interface AvlRecords {
-  /** Not checked. */
-  readonly readings: unknown[];
-  readonly absentValues: AbsentValues;
-}
+export const isAvlCodec = (codec = 0): boolean => layouts.has(codec);
 
 /**
  * Decodes the records of a data field in Codec 8, 8 Extended or 16: codec id, count, records, count (Teltonika, "Teltonika
@@ -54,7 +35,7 @@ export interface AvlRecords {
  * @param family of the device; undefined when its model has none
  * @throws RangeError when the records do not fill the data field exactly
  */
-export function decodeAvlRecords(data: Buffer, family: AvlFamily | undefined): AvlRecords {
+export function decodeAvlRecords(data: Buffer, family: AvlFamily | undefined): RawReadings {
   const codec = data.readUInt8(0);
   const layout = layouts.get(codec);
   if (layout === undefined) throw new RangeError(`codec ${codec} has no AVL records`);
@@ -72,7 +53,7 @@ export function decodeAvlRecords(data: Buffer, family: AvlFamily | undefined): A
   }
 }
 
-function readRecords(data: Buffer, layout: Layout, properties: AvlTable): AvlRecords {
+function readRecords(data: Buffer, layout: Layout, properties: AvlTable): RawReadings {
   const decoding = { cursor: new Cursor(data, 2), layout, properties, absentValues: {} };
   const readings = Array.from({ length: data.readUInt8(1) }, () => readRecord(decoding));
   const rest = data.length - decoding.cursor.offset;
@@ -178,12 +159,10 @@ function toSigned(raw: number, length: 1 | 2 | 4): number {
 }
 
 function readLongValue(draft: Draft, property: Property | undefined, id: number, bytes: Buffer): void {
-  if (property?.type === 'hex') {
-    store(draft, property, bytes.toString('hex'));
-    return;
-  }
   const number = () => String(property?.signed ? bytes.readBigInt64BE() : bytes.readBigUInt64BE());
-  draft.can.push({ key: property?.name ?? `io${id}`, value: bytes.length === 8 ? number() : bytes.toString('hex') });
+  if (property?.type === 'hex') store(draft, property, bytes.toString('hex'));
+  else
+    draft.can.push({ key: property?.name ?? `io${id}`, value: bytes.length === 8 ? number() : bytes.toString('hex') });
 }
 
 function readVariableValues(draft: Draft, { cursor, properties, absentValues }: Decoding): void {
@@ -217,10 +196,9 @@ function storeFlag(draft: Draft, property: Property, raw: number): void {
 
 function store(draft: Draft, { name, sensor, target }: Property, value: number | boolean | string): void {
   if (target !== undefined) {
-    const [groupName, field] = target;
-    const group = draft[groupName] ?? {};
-    group[field] = value;
-    draft[groupName] = group;
+    const [group, field] = target;
+    draft[group] ??= {};
+    draft[group][field] = value;
     return;
   }
   const entry = { key: name, value: String(value) };

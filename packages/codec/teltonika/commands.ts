@@ -9,14 +9,8 @@ const response = 0x06;
 const refusal = 0x11;
 const cameraFile = 0x0d;
 
-/** Header before the text of a message. */
-interface Prefix {
-  readonly hasTime: boolean;
-  readonly imeiBytes: 0 | 8;
-}
-
-/** By codec. */
-const prefixes: ReadonlyMap<number, Prefix> = new Map([
+/** The header before the text of a message, by codec. */
+const prefixes = new Map([
   [codec12, { hasTime: false, imeiBytes: 0 }],
   [codec13, { hasTime: true, imeiBytes: 0 }],
   [codec14, { hasTime: false, imeiBytes: 8 }],
@@ -36,14 +30,10 @@ export interface DeviceMessage {
 }
 
 /** Encodes a command in Codec 12, such as `setdigout 1` (Teltonika, "Codec for communication over GPRS messages"). */
-export function encodeCommand(text: string): Buffer {
-  return encodeMessage(request, text);
-}
+export const encodeCommand = (text: string): Buffer => encodeMessage(request, text);
 
 /** Encodes the answer of a device to a command in Codec 12. */
-export function encodeAnswer(text: string): Buffer {
-  return encodeMessage(response, text);
-}
+export const encodeAnswer = (text: string): Buffer => encodeMessage(response, text);
 
 function encodeMessage(type: number, text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
@@ -65,14 +55,9 @@ export function readCommand(data: Buffer): string | undefined {
 }
 
 /** Whether a data field announces a file of a camera, or holds a part of it (Teltonika, "Camera transfer protocol"). */
-export function isCameraFile(data: Buffer): boolean {
-  return data[0] === codec12 && data[2] === cameraFile;
-}
+export const isCameraFile = (data: Buffer): boolean => data[0] === codec12 && data[2] === cameraFile;
 
-/**
- * Reads the messages in a data field of Codec 12, 13, 14 or 15; undefined when it holds something else, or messages that do not
- * fill it.
- */
+/** Reads the messages that fill a data field of Codec 12, 13, 14 or 15; undefined when it holds anything else. */
 export function readMessages(data: Buffer): DeviceMessage[] | undefined {
   const prefix = prefixes.get(data[0] ?? 0);
   if (prefix === undefined) return undefined;
@@ -83,11 +68,14 @@ export function readMessages(data: Buffer): DeviceMessage[] | undefined {
     const type = data.readUInt8(at);
     const length = data.readUInt32BE(at + 1);
     const end = at + 5 + length;
-    const read = end < data.length ? readPrefix(data.subarray(at + 5, end), prefix) : undefined;
-    if (read === undefined) return undefined;
+    if (end >= data.length) return undefined;
+    const message = data.subarray(at + 5, end);
+    const time = prefix.hasTime ? readTime(message) : { seconds: undefined, bytes: 0 };
+    const prefixBytes = time.bytes + prefix.imeiBytes;
+    if (prefixBytes > message.length) return undefined;
     messages.push({
-      bytes: data.subarray(at + 5 + read.bytes, end),
-      seconds: read.seconds,
+      bytes: message.subarray(prefixBytes),
+      seconds: time.seconds,
       // Devices send Codec 13 with the type of a request too.
       isAnswer: type === response || type === refusal || data[0] === codec13,
       isRefused: type === refusal,
@@ -95,13 +83,6 @@ export function readMessages(data: Buffer): DeviceMessage[] | undefined {
     at = end;
   }
   return at === data.length - 1 ? messages : undefined;
-}
-
-/** Reads the header before the text of a message; undefined when the message is too short. */
-function readPrefix(message: Buffer, { hasTime, imeiBytes }: Prefix) {
-  const time = hasTime ? readTime(message) : { seconds: undefined, bytes: 0 };
-  const bytes = time.bytes + imeiBytes;
-  return bytes > message.length ? undefined : { seconds: time.seconds, bytes };
 }
 
 /**

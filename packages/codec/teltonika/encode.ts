@@ -9,16 +9,6 @@ interface AvlElement {
   readonly isVariable?: boolean;
 }
 
-/** A record as a device sends it. */
-interface AvlRecord {
-  readonly timestampMs: number;
-  readonly priority: number;
-  readonly location: TelemetryReading['location'];
-  readonly eventId: number;
-  readonly generationType: number;
-  readonly elements: readonly AvlElement[];
-}
-
 /** The codecs of AVL data by their ids. */
 export const avlCodecs = { codec8: 0x08, codec8Extended: 0x8e, codec16: 0x10 } as const;
 export type AvlCodec = keyof typeof avlCodecs;
@@ -42,7 +32,7 @@ export function encodeAvlRecords(codec: AvlCodec, readings: readonly TelemetryRe
   return Buffer.concat([Buffer.from([id]), count, ...records, count]);
 }
 
-function encodeRecord(record: AvlRecord, layout: Layout): Buffer {
+function encodeRecord(record: ReturnType<typeof toRecord>, layout: Layout): Buffer {
   const { idBytes, countBytes, hasGenerationType, hasVariableLength } = layout;
   const elements = record.elements.filter(
     (element) => element.id < 2 ** (8 * idBytes) && (hasVariableLength || hasFixedLength(element)),
@@ -95,7 +85,7 @@ const byTarget = byKey(({ to }) => to);
 const byName = byKey(({ name, sensor }) => (sensor === undefined ? name : undefined));
 const bySensor = byKey(({ name, sensor }) => (sensor === undefined ? undefined : `${sensor}.${name}`));
 
-function toRecord(reading: TelemetryReading): AvlRecord {
+function toRecord(reading: TelemetryReading) {
   const { timestamp, location, can = [], sensors = [] } = reading;
   const values = new Map(can.map(({ key, value }) => [key, value]));
   const elements = new Map<number, AvlElement>();

@@ -40,18 +40,12 @@ function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): Te
 
 const unprintable = /[^\P{C}\t\r\n]/u;
 
-/**
- * Whether a codec is one of records, or of messages. Others, such as Codec 7 of the GH3000, are not read: a packet of
- * theirs must not be acknowledged.
- */
+/** Whether a codec is one of records or messages. A packet of any other, such as Codec 7, must not be acknowledged. */
 export function isKnownCodec(codec: number | undefined): boolean {
   return isAvlCodec(codec) || (codec !== undefined && codec >= 0x0c && codec <= 0x0f);
 }
 
-/**
- * Reads the time of the first record of a data field, UNIX seconds, without decoding it; undefined when it is too short to
- * have one, or has no records.
- */
+/** Reads the time of the first record of a data field, UNIX seconds; undefined when it has no record. */
 export function firstRecordSeconds(data: Buffer): number | undefined {
   return data.length < 10 || !isAvlCodec(data[0]) ? undefined : Number(data.readBigUInt64BE(2)) / 1000;
 }

@@ -123,10 +123,10 @@ function convertMessage(members: Readonly<Record<string, Member>>, bytes: Buffer
 const convert = (type: string, value: bigint | Buffer): unknown =>
   typeof value === 'bigint' ? convertInteger(type, value) : convertBytes(type, value);
 
-const requireBytes = (value: bigint | Buffer): Buffer => {
+function requireBytes(value: bigint | Buffer): Buffer {
   if (typeof value === 'bigint') throw malformed();
   return value;
-};
+}
 
 /** Converts a datum: the name of its field, and a value such as `{ "doubleValue": 1.5 }`, the last of several. */
 function convertDatum(bytes: Buffer): { key: string; value: Record<string, unknown> | null } {

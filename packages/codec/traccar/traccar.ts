@@ -78,10 +78,9 @@ function readPosition(position: Record<string, unknown>): Draft {
   return completeReading(draft);
 }
 
-function readLocation({ latitude, longitude, altitude, speed, course }: Record<string, unknown>) {
-  const kilometresPerHour =
-    typeof speed === 'number' ? Math.round(speed * kilometresPerNauticalMile * 1e6) / 1e6 : undefined;
-  const location = { latitude, longitude, altitude, angle: course, speed: kilometresPerHour };
+function readLocation({ latitude, longitude, altitude, speed: knots, course }: Record<string, unknown>) {
+  const speed = typeof knots === 'number' ? Math.round(knots * kilometresPerNauticalMile * 1e6) / 1e6 : undefined;
+  const location = { latitude, longitude, altitude, angle: course, speed };
   return Object.fromEntries(Object.entries(location).filter(([, value]) => value !== undefined && value !== null));
 }
 
@@ -99,10 +98,10 @@ const probeForm = /^temp\d{1,3}$/;
 function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?: unknown): void {
   const table = attributesByProtocol.get(String(protocol)) ?? commonAttributes;
   const probes = Object.keys(values).filter((name) => probeForm.test(name) && typeof values[name] === 'number');
-  if (probes.length === 0) addFields(draft, values, table);
-  else {
+  const others = Object.entries(values).filter(([name]) => !probes.includes(name));
+  addFields(draft, probes.length === 0 ? values : Object.fromEntries(others), table);
+  if (probes.length > 0) {
     draft.sensors = probes.map((name) => ({ name, data: [{ key: 'temperature', value: String(values[name]) }] }));
-    addFields(draft, Object.fromEntries(Object.entries(values).filter(([name]) => !probes.includes(name))), table);
   }
   const alarms = typeof values['alarm'] === 'string' ? values['alarm'].split(',') : [];
   const flags = alarms.flatMap((alarm) => alarmFlags[alarm] ?? []);

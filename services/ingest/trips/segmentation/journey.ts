@@ -1,3 +1,4 @@
+import type { Position } from '../../pipeline/readings.ts';
 import {
   fastestMetresPerSecond,
   isReachable,
@@ -42,28 +43,20 @@ export interface Used {
   electricKwh: number | null;
 }
 
+const valueNames = ['fuelUsedLitres', 'fuelLitres', 'fuelPercent', 'lifetimePowerKwh', 'socPercent'] as const;
 /** The last value of each source. */
 export type Values = Pick<TripReading, (typeof valueNames)[number]>;
-const valueNames = ['fuelUsedLitres', 'fuelLitres', 'fuelPercent', 'lifetimePowerKwh', 'socPercent'] as const;
 
 /** A rise from the lowest level by this much is a refill; less is noise, slosh or recuperation. */
 const fillingLitres = 5;
 const fillingPercent = 8;
 
-export const noConsumption = (): Consumption => ({
-  fuelUsed: null,
-  fuelLitres: null,
-  fuelPercent: null,
-  lifetimePower: null,
-  soc: null,
+const noConsumption = (): Consumption => ({
+  ...{ fuelUsed: null, fuelLitres: null, fuelPercent: null, lifetimePower: null, soc: null },
 });
 
 export const noValues = (): Values => ({
-  fuelUsedLitres: null,
-  fuelLitres: null,
-  fuelPercent: null,
-  lifetimePowerKwh: null,
-  socPercent: null,
+  ...{ fuelUsedLitres: null, fuelLitres: null, fuelPercent: null, lifetimePowerKwh: null, socPercent: null },
 });
 
 /** Stores the values of a reading. */
@@ -165,22 +158,17 @@ const odometerNoiseKm = 1;
 const hasPosition = (place: Place | undefined): place is Place => place !== undefined && place.latitude !== null;
 
 /** Starts measuring at a reading. @param odometer the last value known by then */
-export function beginTravel(reading: TripReading, place: Place | undefined, odometer: OdometerValue | null): Travel {
+function beginTravel(reading: TripReading, place: Place | undefined, odometer: OdometerValue | null): Travel {
   const isFresh = odometer !== null && reading.timeMicroseconds - odometer.timeMicroseconds <= odometerAgeMicroseconds;
   const start = isFresh ? odometer : null;
   return {
-    pathMetres: 0,
-    blindMetres: 0,
-    point: hasPosition(place) ? place : null,
-    hasGaps: false,
-    odometerStart: start,
-    odometerLast: start,
-    odometerBroken: false,
+    ...{ pathMetres: 0, blindMetres: 0, point: hasPosition(place) ? place : null, hasGaps: false },
+    ...{ odometerStart: start, odometerLast: start, odometerBroken: false },
   };
 }
 
 /** Adds the odometer value of a reading, moving or still. */
-export function readOdometer(travel: Travel, { timeMicroseconds, mileageKm }: TripReading): void {
+function readOdometer(travel: Travel, { timeMicroseconds, mileageKm }: TripReading): void {
   if (mileageKm === null) return;
   const last = travel.odometerLast;
   if (last) {
@@ -199,7 +187,7 @@ function legMetres({ point, blindMetres }: Travel, place: Place): number {
 }
 
 /** Extends the path to a moving reading. @param lastTime of the previous reading */
-export function advance(travel: Travel, reading: TripReading, place: Place | undefined, lastTime: number): void {
+function advance(travel: Travel, reading: TripReading, place: Place | undefined, lastTime: number): void {
   if (!hasPosition(place)) {
     const legSeconds = Math.min(reading.timeMicroseconds - lastTime, maxLegMicroseconds) / seconds(1);
     travel.blindMetres += (Math.max(0, reading.speedKmh ?? 0) / 3.6) * legSeconds;
@@ -228,16 +216,11 @@ function isPlausible(odometer: number, pathKm: number, hasGaps: boolean): boolea
 }
 
 /** Returns the distance in km (decisions: odometer if plausible, else the sum of great-circle legs). */
-export function distanceKm(travel: Travel, endMicroseconds: number, end: Place | undefined): number {
+function distanceKm(travel: Travel, endMicroseconds: number, end: Place | undefined): number {
   const last = hasPosition(end) ? legMetres(travel, end) : travel.blindMetres;
   const pathKm = (travel.pathMetres + last) / 1000;
   const odometer = odometerKm(travel, endMicroseconds);
   return odometer !== null && isPlausible(odometer, pathKm, travel.hasGaps) ? odometer : pathKm;
-}
-
-interface Position {
-  latitude: number;
-  longitude: number;
 }
 
 /** A trip as it is stored. */
@@ -293,26 +276,13 @@ export function positionOf(place: Place | null | undefined): Position | null {
   return { latitude: place.latitude, longitude: place.longitude };
 }
 
-/** Starts a journey at a reading. @param odometer the last odometer value known by then */
-export function beginJourney(
-  reading: TripReading,
-  place: Place | undefined,
-  odometer: Travel['odometerLast'],
-): Journey {
+/** Starts a journey at a reading. @param odometer the last value known by then */
+export function beginJourney(reading: TripReading, place: Place | undefined, odometer: OdometerValue | null): Journey {
   return {
-    startMicroseconds: reading.timeMicroseconds,
-    firstPosition: null,
-    lastFix: null,
-    from: null,
-    movingSinceMicroseconds: null,
-    lastMovingMicroseconds: null,
-    movingMicroseconds: 0,
-    started: false,
-    travel: beginTravel(reading, place, odometer),
-    consumption: noConsumption(),
-    still: null,
-    pending: null,
-    offSinceMicroseconds: null,
+    ...{ startMicroseconds: reading.timeMicroseconds, firstPosition: null, lastFix: null, from: null },
+    ...{ movingSinceMicroseconds: null, lastMovingMicroseconds: null, movingMicroseconds: 0, started: false },
+    ...{ travel: beginTravel(reading, place, odometer), consumption: noConsumption() },
+    ...{ still: null, pending: null, offSinceMicroseconds: null },
   };
 }
 

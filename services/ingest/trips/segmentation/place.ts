@@ -38,7 +38,7 @@ export const fastestMetresPerSecond = 100;
 const slowestMetresPerSecond = 1.11;
 const minMetres = 50;
 /** The time that 50 m take at the lowest driving speed. */
-export const judgedAfterMicroseconds = seconds(minMetres / slowestMetresPerSecond);
+const judgedAfterMicroseconds = seconds(minMetres / slowestMetresPerSecond);
 
 /** Returns the place of a reading; undefined without position and odometer. */
 export function placeOf({ timeMicroseconds, latitude, longitude, mileageKm }: TripReading): Place | undefined {
@@ -92,12 +92,6 @@ const minMovingKmh = 5;
 /** `pending`: decided by a later reading; `unknown`: undecidable. */
 export type Verdict = 'moving' | 'still' | 'pending' | 'unknown';
 
-/** A verdict with the place from which the next reading is judged. */
-interface Judgement {
-  verdict: Verdict;
-  anchor: Place | null;
-}
-
 /** The verdict of the reading alone: `movement`, else its speed. */
 function ownVerdict({ movement, speedKmh }: TripReading): Verdict | undefined {
   if (movement !== null) return movement ? 'moving' : 'still';
@@ -113,10 +107,14 @@ function verdictOfPlaces(anchor: Place, place: Place): Verdict {
 }
 
 /**
- * Decides whether the vehicle moves: by `movement`, else by a speed of at least 5 km/h, else by 50 m at 1.11 m/s. The last
- * of these needs several readings after the anchor, at most 45 s, during which the verdict is pending.
+ * Decides whether the vehicle moves: by `movement`, else by a speed of at least 5 km/h, else by 50 m at 1.11 m/s, for which
+ * the verdict is pending until 45 s after the anchor. @returns the anchor for the next reading, too
  */
-export function judge(anchor: Place | null, reading: TripReading, place: Place | undefined): Judgement {
+export function judge(
+  anchor: Place | null,
+  reading: TripReading,
+  place: Place | undefined,
+): { verdict: Verdict; anchor: Place | null } {
   const own = ownVerdict(reading);
   if (own) return { verdict: own, anchor: place ?? anchor };
   if (!place) return { verdict: 'unknown', anchor };

@@ -31,7 +31,7 @@ import {
 } from './place.ts';
 
 /** A time gap whose end is not known yet, because the first readings after it may lack a place. */
-export interface Gap {
+interface Gap {
   fromMicroseconds: number;
   untilMicroseconds: number;
   before: Place | null;
@@ -74,7 +74,7 @@ function isWaiting({ before, after }: Gap): boolean {
  * Decides whether the vehicle was driven across the gap, as soon as there is a position after it, at the latest after 10 s.
  * A gap with the ignition off on both sides is no drive; it may be a tow or a ferry.
  */
-export function inferTrip(
+function inferTrip(
   state: { gap: Gap | null; maxEnergyKwh: number | null },
   reading: TripReading,
   place: Place | undefined,
@@ -111,23 +111,16 @@ export interface SegmentState {
   gap: Gap | null;
 }
 
-export const maxGapMicroseconds = seconds(3600);
+const maxGapMicroseconds = seconds(3600);
 const stillFor = seconds(300);
-export const offFor = seconds(60);
+const offFor = seconds(60);
 const ignitionBefore = seconds(120);
 /** Between readings further apart than this the vehicle may have been driven, whatever they report. */
 const unseen = seconds(120);
 
 export const noReadings = (): SegmentState => ({
-  lastMicroseconds: null,
-  ignition: null,
-  place: null,
-  odometer: null,
-  maxEnergyKwh: null,
-  values: noValues(),
-  anchor: null,
-  journey: null,
-  gap: null,
+  ...{ lastMicroseconds: null, ignition: null, place: null, odometer: null, maxEnergyKwh: null, values: noValues() },
+  ...{ anchor: null, journey: null, gap: null },
 });
 
 function endJourney(state: SegmentState, ending: Journey['still'], trips: Trip[]): void {
@@ -137,7 +130,7 @@ function endJourney(state: SegmentState, ending: Journey['still'], trips: Trip[]
 }
 
 /** Returns the end of the journey if no reading follows: its first still reading, else its last reading. */
-export function endingOf({ journey, lastMicroseconds, maxEnergyKwh }: SegmentState): Journey['still'] {
+function endingOf({ journey, lastMicroseconds, maxEnergyKwh }: SegmentState): Journey['still'] {
   if (!journey || lastMicroseconds === null) return null;
   return journey.still ?? endingAt(journey, lastMicroseconds, maxEnergyKwh);
 }
@@ -219,7 +212,7 @@ function apply(state: SegmentState, verdict: Verdict, reading: TripReading, plac
 }
 
 function learn(state: SegmentState, { timeMicroseconds, ignition, mileageKm, maxEnergyKwh }: TripReading): void {
-  if (ignition !== null) state.ignition = ignition;
+  state.ignition = ignition ?? state.ignition;
   if (mileageKm !== null) state.odometer = { timeMicroseconds, km: mileageKm };
   if (maxEnergyKwh !== null && maxEnergyKwh > 0) state.maxEnergyKwh = maxEnergyKwh;
 }
