@@ -1,9 +1,7 @@
 import { type AvlFamily, avlFamilies } from '@odograph/contracts/device-models';
 import { describe, expect, it } from 'vitest';
 import { avlTable } from './avl-table.ts';
-import { decodeTeltonika } from './decode.fixture.ts';
-
-const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
+import { decodeTeltonika, hex } from './decode.fixture.ts';
 
 /** A data field in Codec 8 Extended with one record; its elements are `id value` in hexadecimal, a list for each length. */
 function recordOf(groups: readonly (readonly string[])[], variable: readonly string[] = []): Buffer {

@@ -1,18 +1,9 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import { describe, expect, it } from 'vitest';
 import { encodeCommand, readMessages } from './commands.ts';
-import { decodeTeltonika } from './decode.fixture.ts';
-import { readPacket } from './packets.ts';
+import { dataOf, decodeTeltonika, hex } from './decode.fixture.ts';
 
 // The packets are from "Teltonika Data Sending Protocols" of Teltonika's wiki.
-const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
-
-/** The data field of a packet, which must be whole. */
-function dataOf(packet: string): Buffer {
-  const { frame, fault } = readPacket(hex(packet));
-  if (frame?.kind !== 'packet') throw new Error(`not a packet: ${fault}`);
-  return frame.data;
-}
 
 const messagesIn = (data: Buffer) =>
   readMessages(data)?.map(({ bytes, seconds, isAnswer, isRefused }) => [

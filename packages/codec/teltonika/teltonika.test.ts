@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeAvlRecords } from './avl.ts';
 import { readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
-import { decodeTeltonika } from './decode.fixture.ts';
+import { dataOf, decodeTeltonika, hex } from './decode.fixture.ts';
 import {
   acknowledgeDatagram,
   acknowledgeRecords,
@@ -14,15 +14,6 @@ import {
   readPacket,
   wrapPacket,
 } from './packets.ts';
-
-const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
-
-/** The data field of a packet, which must be whole. */
-function dataOf(packet: string): Buffer {
-  const { frame, fault } = readPacket(hex(packet));
-  if (frame?.kind !== 'packet') throw new Error(`not a packet: ${fault}`);
-  return frame.data;
-}
 
 const readingsOf = (packet: string, family?: AvlFamily) =>
   decodeTeltonika(dataOf(packet), 0, family).readings.map(({ reading }) => reading);

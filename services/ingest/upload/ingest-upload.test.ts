@@ -1,22 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { openSealer, quarantineContext } from '@odograph/runtime/sealing';
-import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
+import { openIngest, upload } from './uploads.fixture.ts';
 
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queue: ReturnType<typeof openIngest>;
 let application: TestApplication;
 
 beforeAll(async () => {
   platform = await startTestPlatform([ingestService]);
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queue = openIngest(platform);
   application = await createApplication(platform.db);
 });
 afterAll(async () => {
@@ -25,34 +23,10 @@ afterAll(async () => {
 });
 
 const start = 1_700_000_000;
+const ingest = (...uploads: QueuedUpload[]) => queue.ingest(...uploads);
 
-function upload(deviceId: string, value: unknown, receivedAtMs = Date.now()): QueuedUpload {
-  return { deviceId, receivedAtMs, text: typeof value === 'string' ? value : JSON.stringify(value) };
-}
-
-/** Adds one job and waits until ingest has processed it. */
-async function ingest(...uploads: QueuedUpload[]): Promise<void> {
-  const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
-  await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
-}
-
-interface ReadingRow {
-  timestamp: string;
-  latitude: number | null;
-  speed: number | null;
-  ignition: boolean | null;
-  mileage: number | null;
-  soc: number | null;
-  max_cell_temperature: number | null;
-  can: unknown;
-  sensors: unknown;
-  fleet: unknown;
-  alarms: unknown;
-  sequence: number | null;
-}
-
-async function readings(vehicleId: string): Promise<ReadingRow[]> {
-  const { rows } = await sql<ReadingRow>`
+async function readings(vehicleId: string) {
+  const { rows } = await sql<{ timestamp: string; ignition: unknown; mileage: unknown; soc: unknown }>`
     select extract(epoch from time)::text as timestamp, latitude, speed, ignition, mileage, soc,
       max_cell_temperature, can, sensors, fleet, alarms, frames, sequence
     from reading where vehicle_id = ${Number(vehicleId)} order by time`.execute(platform.db);
@@ -165,14 +139,8 @@ describe('stored readings', () => {
         const vehicle = await createVehicle(platform.db, application);
         const groups = [{ status: { ignition: true } }, { electric: { soc: 5 } }, { status: { mileage: 9 } }];
         for (const uploads of jobs.filter((job) => job.length > 0)) {
-          await ingest(
-            ...uploads.map((list) =>
-              upload(
-                vehicle.deviceId,
-                list.map(({ timestamp, key }) => ({ timestamp, ...groups[key] })),
-              ),
-            ),
-          );
+          const lists = uploads.map((list) => list.map(({ timestamp, key }) => ({ timestamp, ...groups[key] })));
+          await ingest(...lists.map((list) => upload(vehicle.deviceId, list)));
         }
         const sent = jobs.flat(2);
         const expected = [...new Set(sent.map(({ timestamp }) => timestamp))]

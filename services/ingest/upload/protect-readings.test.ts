@@ -1,20 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { sqlState } from '@odograph/database/postgres-failure';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
-import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
+import { upload as describeUpload, openIngest } from './uploads.fixture.ts';
 
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queue: ReturnType<typeof openIngest>;
 let application: TestApplication;
 
 beforeAll(async () => {
   platform = await startTestPlatform([ingestService]);
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queue = openIngest(platform);
   application = await createApplication(platform.db);
 });
 afterAll(async () => {
@@ -26,11 +24,7 @@ const start = 1_710_000_000;
 
 /** Adds one job for each reading and waits until it is processed. */
 async function upload(deviceId: string, ...readings: object[]): Promise<void> {
-  for (const reading of readings) {
-    const uploads = [{ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(reading) }];
-    const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
-    await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
-  }
+  for (const reading of readings) await queue.ingest(describeUpload(deviceId, reading));
 }
 
 /** Returns the tables with a row that contains this text. */

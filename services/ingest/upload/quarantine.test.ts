@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
@@ -9,37 +8,28 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deleteOldQuarantine } from '../maintenance/policies.ts';
 import { ingestService } from '../service.ts';
+import { openIngest, upload } from './uploads.fixture.ts';
 
 const quota = 20;
 const start = 1_750_000_000;
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queue: ReturnType<typeof openIngest>;
 
 beforeAll(async () => {
   platform = await startTestPlatform([ingestService], {
     QUARANTINE_UPLOADS_PER_HOUR: String(quota),
     UPLOAD_MAX_DELAY_SECONDS: '1',
   });
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queue = openIngest(platform);
 });
 afterAll(async () => {
   await queue?.close();
   await platform?.stop();
 });
 
-const upload = (deviceId: string, text: string): QueuedUpload => ({ deviceId, receivedAtMs: Date.now(), text });
 const reading = (second: number, mileage = 1) => ({ timestamp: start + second, status: { mileage } });
 
-async function addJob(...uploads: QueuedUpload[]): Promise<string> {
-  const jobId = randomUUID();
-  await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId });
-  return jobId;
-}
-
-async function ingest(...uploads: QueuedUpload[]): Promise<void> {
-  const jobId = await addJob(...uploads);
-  await eventually(async () => expect(await queue.getJob(jobId)).toBeUndefined());
-}
+const ingest = (...uploads: QueuedUpload[]) => queue.ingest(...uploads);
 
 async function rowsOf(deviceId: string) {
   const { rows } = await sql<{ bytes: number; reason: string; seen: number }>`
@@ -65,7 +55,7 @@ describe('the quarantine quota', () => {
   it('does not apply to valid readings', async () => {
     const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
     await ingest(...Array.from({ length: 2 * quota }, (_, n) => upload(vehicle.deviceId, `{"n":${n}`)));
-    await ingest(upload(vehicle.deviceId, JSON.stringify([reading(1), { timestamp: 'never' }])));
+    await ingest(upload(vehicle.deviceId, [reading(1), { timestamp: 'never' }]));
     const { rows } = await sql`select from reading where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(rows).toHaveLength(1);
   });
@@ -90,15 +80,15 @@ describe('invalid values', () => {
   it('leave their readings stored, and add one row for each device, field and reason a day, which counts', async () => {
     const [vehicle, other] = [await create(), await create()];
     const { deviceId } = vehicle;
-    const many = Array.from({ length: 3 * quota }, (_, n) => upload(deviceId, JSON.stringify(wrong(n, `${n}`))));
-    await ingest(...many.slice(0, quota), upload(other.deviceId, JSON.stringify(wrong(0, 'x'))));
+    const many = Array.from({ length: 3 * quota }, (_, n) => upload(deviceId, wrong(n, `${n}`)));
+    await ingest(...many.slice(0, quota), upload(other.deviceId, wrong(0, 'x')));
     await ingest(...many.slice(quota));
     const can = [
       { key: 'a', value: 1 },
       { key: 'b', value: 'kept' },
       { key: 'c', value: 2 },
     ];
-    await ingest(upload(deviceId, JSON.stringify([{ ...wrong(1000, 'x'), can }, reading(1001)])));
+    await ingest(upload(deviceId, [{ ...wrong(1000, 'x'), can }, reading(1001)]));
     expect(await partialRows(deviceId)).toMatchObject([
       { fields: ['status.mileage'], seen: 3 * quota + 1, resolved: false, partial: true },
       { fields: ['can.0.value', 'can.2.value'], seen: 1, partial: true },
@@ -111,7 +101,7 @@ describe('invalid values', () => {
 
   it('do not count against the quarantine quota', async () => {
     const { deviceId } = await create();
-    await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, JSON.stringify(wrong(n, `${n}`)))));
+    await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, wrong(n, `${n}`))));
     await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, `{"n":${n}`)));
     const rows = await rowsOf(deviceId);
     expect(rows.filter(({ reason }) => reason === 'NOT_JSON')).toHaveLength(quota);
@@ -120,7 +110,7 @@ describe('invalid values', () => {
 
   it('raise no event of a quarantined upload', async () => {
     const { deviceId } = await create();
-    await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))), upload(deviceId, '{'));
+    await ingest(upload(deviceId, wrong(0, 'x')), upload(deviceId, '{'));
     const { rows } = await sql<{ partial: boolean }>`select is_partial as partial from quarantine
       join event on event.subject = quarantine.id::text and event.type = 'upload.quarantined'
       where device_id = ${deviceId}`.execute(platform.db);
@@ -130,7 +120,7 @@ describe('invalid values', () => {
   it('stay on their own row when a replay fails again, and resolve it once they can be decoded', async () => {
     const vehicle = await create();
     const { deviceId } = vehicle;
-    await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))));
+    await ingest(upload(deviceId, wrong(0, 'x')));
     const [row] = await partialRows(deviceId);
     const replay = (text: string) => ingest({ ...upload(deviceId, text), quarantineId: row?.id ?? '' });
     await replay(JSON.stringify(wrong(0, 'x')));
@@ -205,10 +195,7 @@ describe('a database error', () => {
     async (state) => {
       await failWith(state);
       const readings = Array.from({ length: 9 }, (_, n) => reading(n, n === 5 ? 666 : 1));
-      await ingest(
-        upload(vehicle.deviceId, JSON.stringify(readings)),
-        upload(vehicle.deviceId, JSON.stringify(reading(20))),
-      );
+      await ingest(upload(vehicle.deviceId, readings), upload(vehicle.deviceId, reading(20)));
       expect(await count()).toBe(9);
       expect(await rowsOf(vehicle.deviceId)).toMatchObject([{ reason: 'NOT_STORABLE' }]);
     },
@@ -216,11 +203,11 @@ describe('a database error', () => {
 
   it('without an explanation (XX000) is retried, and then quarantines only the reading at fault', async () => {
     await failWith('XX000');
-    const job = await addJob(
-      upload(vehicle.deviceId, JSON.stringify([reading(0), reading(1, 666), reading(2)])),
-      upload(vehicle.deviceId, JSON.stringify(reading(20))),
+    const job = await queue.addJob(
+      upload(vehicle.deviceId, [reading(0), reading(1, 666), reading(2)]),
+      upload(vehicle.deviceId, reading(20)),
     );
-    await eventually(async () => expect(await queue.getJob(job)).toBeUndefined(), 60_000);
+    await queue.processed(job, 60_000);
     expect(await count()).toBe(3);
     expect(await rowsOf(vehicle.deviceId)).toMatchObject([{ reason: 'NOT_STORABLE' }]);
   });
@@ -246,13 +233,13 @@ describe('a database error', () => {
     const health = () => createApiClient(platform.httpUrl).get('/health');
     await failWith('57P03');
     expect((await health()).status).toBe(200);
-    const jobId = await addJob(upload(vehicle.deviceId, JSON.stringify(reading(0, 666))));
+    const jobId = await queue.addJob(upload(vehicle.deviceId, reading(0, 666)));
     await eventually(async () => {
       const { status, body } = await health();
       expect([status, body.services.ingest.ok]).toEqual([503, false]);
     });
     await recover();
-    await eventually(async () => expect(await queue.getJob(jobId)).toBeUndefined());
+    await queue.processed(jobId);
     expect((await health()).status).toBe(200);
     expect(await count()).toBe(1);
     expect(await rowsOf(vehicle.deviceId)).toEqual([]);

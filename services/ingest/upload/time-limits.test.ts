@@ -1,19 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
-import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
+import { openIngest } from './uploads.fixture.ts';
 
 const chunksPerHour = 5;
 /** Weeks that no other test uses. The database is shared, so each run takes years of its own. */
 const firstDay = Date.UTC(1972, 0, 1) / 1000 + Math.floor(Math.random() * 10) * 400 * 86_400;
 const month = 30 * 86_400;
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queue: ReturnType<typeof openIngest>;
 let application: TestApplication;
 
 beforeAll(async () => {
@@ -21,7 +19,7 @@ beforeAll(async () => {
     READING_MAX_AGE_DAYS: '730',
     READING_NEW_CHUNKS_PER_HOUR: String(chunksPerHour),
   });
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queue = openIngest(platform);
   application = await createApplication(platform.db);
 });
 afterAll(async () => {
@@ -29,10 +27,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-async function ingest(...uploads: QueuedUpload[]): Promise<void> {
-  const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
-  await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
-}
+const ingest = (...uploads: QueuedUpload[]) => queue.ingest(...uploads);
 
 const upload = ({ deviceId }: TestVehicle, times: number[], quarantineId?: string): QueuedUpload => ({
   deviceId,
