@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { encodeArchive } from '@odograph/map-tiles/archive';
 
 const extent = 4096;
 
@@ -79,33 +80,21 @@ interface PmtilesOptions {
   readonly tile?: Buffer;
   readonly layers?: readonly string[];
   readonly attribution?: string;
-  /** 2 is gzip (PMTiles specification 3, "Compression"). */
+  /** Instead of the one that the type of the tiles has (PMTiles specification 3, "Compression"). */
   readonly tileCompression?: number;
 }
 
-/** Builds a PMTiles file with one tile, that of zoom 0 (PMTiles specification 3). */
+/** Builds a PMTiles file with one tile, that of zoom 0. */
 export function createPmtiles({
   tileType = 1,
   tile = worldTile('earth'),
   layers = ['earth', 'places'],
   attribution = 'Survey of Testland',
-  tileCompression = tileType === 1 ? 2 : 1,
+  tileCompression,
 }: PmtilesOptions = {}): Buffer {
-  // One entry: number of entries, tile id, run length, length of the tile, its offset plus one.
-  const directory = gzipSync(packed([1, 0, 1, tile.length, 1]));
-  const metadata = gzipSync(JSON.stringify({ attribution, vector_layers: layers.map((id) => ({ id, fields: {} })) }));
-  const header = Buffer.alloc(127);
-  header.write('PMTiles', 'latin1');
-  header.writeUInt8(3, 7);
-  const parts = [directory, metadata, Buffer.alloc(0), tile];
-  let offset = header.length;
-  for (const [index, { length }] of parts.entries()) {
-    header.writeBigUInt64LE(BigInt(offset), 8 + index * 16);
-    header.writeBigUInt64LE(BigInt(length), 16 + index * 16);
-    offset += length;
-  }
-  for (const position of [72, 80, 88]) header.writeBigUInt64LE(1n, position);
-  header.set([1, 2, tileCompression, tileType, 0, 0], 96);
-  for (const [index, degrees] of [-180, -85, 180, 85].entries()) header.writeInt32LE(degrees * 1e7, 102 + index * 4);
-  return Buffer.concat([header, ...parts]);
+  const metadata = { attribution, vector_layers: layers.map((id) => ({ id, fields: {} })) };
+  const properties = { tileType, minZoom: 0, maxZoom: 0, bounds: [-180, -85, 180, 85], metadata } as const;
+  const archive = Buffer.concat(encodeArchive(properties, [{ z: 0, x: 0, y: 0, data: tile }]));
+  if (tileCompression !== undefined) archive.writeUInt8(tileCompression, 98);
+  return archive;
 }
