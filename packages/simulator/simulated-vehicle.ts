@@ -1,30 +1,23 @@
 import type { DeviceAction } from '@odograph/contracts/commands';
-import { earthRadiusMetres, radians } from '@odograph/contracts/positions';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { CommandAnswer } from './device-connection.ts';
+import { Drive } from './drive.ts';
+import type { Position, RoutePoint } from './roads.ts';
 
-interface Position {
-  latitude: number;
-  longitude: number;
+/** A journey that follows a stay. */
+export interface Journey {
+  /** UNIX seconds. */
+  readonly departure: number;
+  readonly route: readonly RoutePoint[];
+  /** Whether the vehicle charges until then. */
+  readonly charges: boolean;
 }
 
-const degrees = (angle: number) => (angle * 180) / Math.PI;
-
-/** Moves a position by a distance in a direction (degrees, 0 is north) along a great circle. */
-export function travel(from: Position, angleDegrees: number, metres: number): Position {
-  const latitude = radians(from.latitude);
-  const arc = metres / earthRadiusMetres;
-  const course = radians(angleDegrees);
-  const reached = Math.asin(Math.sin(latitude) * Math.cos(arc) + Math.cos(latitude) * Math.sin(arc) * Math.cos(course));
-  const east = Math.atan2(
-    Math.sin(course) * Math.sin(arc) * Math.cos(latitude),
-    Math.cos(arc) - Math.sin(latitude) * Math.sin(reached),
-  );
-  return { latitude: degrees(reached), longitude: ((from.longitude + degrees(east) + 540) % 360) - 180 };
-}
+/** Decides where a vehicle drives and when. @param since when the stay before the journey begins, UNIX seconds */
+export type Itinerary = (since: number, batteryPercent: number) => Journey;
 
 /** Creates a repeatable source of numbers in [0, 1): mulberry32 by Tommy Ettinger. */
-function createRandom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -34,90 +27,89 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** One leg of a drive: parked with the ignition off, waiting at a light, or driving towards a speed. */
-interface Leg {
-  kind: 'parked' | 'waiting' | 'driving';
-  secondsLeft: number;
-  speedKmh: number;
-}
-
-const metresPerSecond = (kmh: number) => kmh / 3.6;
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
-const accelerationKmhPerSecond = 7;
 const kilowattHoursPerKm = 0.16;
 const batteryKilowattHours = 52;
+const chargingKilowatts = 22;
+const lightChance = 0.08;
 
-/** An electric vehicle that drives around a town; the same seed gives the same drive. */
+/** An electric vehicle on its journeys; the same seed and itinerary give the same readings. */
 export class SimulatedVehicle {
   readonly #random: () => number;
-  #position: Position;
-  #angle: number;
-  #speedKmh = 0;
-  #leg: Leg;
+  readonly #itinerary: Itinerary;
+  #journey: Journey | undefined;
+  #drive: Drive | undefined;
+  #position: Position = { latitude: 0, longitude: 0 };
+  #angle = 0;
   #mileageKm: number;
   #socPercent: number;
   #sequence = 0;
   #locked = true;
   #immobilized = false;
   #windowsOpen = false;
-  #lastTime: number | undefined;
+  #time = 0;
 
-  constructor(seed: number, home: Position) {
+  constructor(seed: number, itinerary: Itinerary) {
     this.#random = createRandom(seed);
-    this.#position = travel(home, this.#random() * 360, this.#random() * 4000);
-    this.#angle = this.#random() * 360;
+    this.#itinerary = itinerary;
     this.#mileageKm = 5000 + this.#random() * 60_000;
-    this.#socPercent = 40 + this.#random() * 60;
-    this.#leg = { kind: 'parked', secondsLeft: 5 + this.#random() * 20, speedKmh: 0 };
+    this.#socPercent = 55 + this.#random() * 40;
   }
 
   get isParked(): boolean {
-    return this.#leg.kind === 'parked';
+    return this.#drive === undefined;
   }
 
-  #nextLeg(): Leg {
-    const chance = this.#random();
-    if (this.#immobilized && this.#leg.kind === 'parked') return { kind: 'parked', secondsLeft: 10, speedKmh: 0 };
-    if (this.#leg.kind !== 'driving')
-      return { kind: 'driving', secondsLeft: 15 + chance * 60, speedKmh: 30 + chance * 40 };
-    if (chance < 0.1) return { kind: 'parked', secondsLeft: 120 + this.#random() * 600, speedKmh: 0 };
-    if (chance < 0.45) return { kind: 'waiting', secondsLeft: 10 + this.#random() * 60, speedKmh: 0 };
-    this.#angle = (this.#angle + 360 + (this.#random() - 0.5) * 180) % 360;
-    return { kind: 'driving', secondsLeft: 15 + this.#random() * 60, speedKmh: 20 + this.#random() * 60 };
+  /** When the next journey begins, UNIX seconds; undefined while driving and before the first reading. */
+  get departure(): number | undefined {
+    return this.#drive ? undefined : this.#journey?.departure;
   }
 
-  #advance(seconds: number): void {
-    this.#leg.secondsLeft -= seconds;
-    if (this.#leg.secondsLeft <= 0) this.#leg = this.#nextLeg();
-    const change = accelerationKmhPerSecond * seconds;
-    const towards = this.#leg.speedKmh - this.#speedKmh;
-    this.#speedKmh += Math.max(-change, Math.min(change, towards));
-    const metres = metresPerSecond(this.#speedKmh) * seconds;
-    if (metres === 0) {
-      if (this.isParked) this.#socPercent = Math.min(100, this.#socPercent + 0.01 * seconds);
-      return;
+  get #speedKmh(): number {
+    return this.#drive?.speedKmh ?? 0;
+  }
+
+  #park(): void {
+    this.#drive = undefined;
+    this.#journey = this.#itinerary(this.#time, this.#socPercent);
+    this.#position = this.#journey.route[0] ?? this.#position;
+  }
+
+  /** Stands until the departure, or a time before it (UNIX seconds). */
+  #stand(journey: Journey, until: number): void {
+    const leaves = journey.departure < until && !this.#immobilized;
+    const end = leaves ? Math.max(journey.departure, this.#time) : until;
+    if (journey.charges) {
+      const kilowattHours = ((end - this.#time) / 3600) * chargingKilowatts;
+      this.#socPercent = Math.min(100, this.#socPercent + (kilowattHours / batteryKilowattHours) * 100);
     }
-    this.#angle = (this.#angle + 360 + (this.#random() - 0.5) * 4) % 360;
-    this.#position = travel(this.#position, this.#angle, metres);
-    this.#mileageKm += metres / 1000;
-    this.#socPercent = Math.max(
-      5,
-      this.#socPercent - (metres / 1000) * (kilowattHoursPerKm / batteryKilowattHours) * 100,
-    );
+    this.#time = end;
+    if (leaves) this.#drive = new Drive(journey.route);
   }
 
-  /** Stops, switches the ignition off and charges until a time (UNIX seconds), after which it drives on. */
-  parkUntil(timestamp: number): void {
-    this.#speedKmh = 0;
-    this.#leg = { kind: 'parked', secondsLeft: timestamp - (this.#lastTime ?? timestamp), speedKmh: 0 };
+  #driveOn(drive: Drive, until: number): void {
+    const seconds = Math.min(1, until - this.#time);
+    const { metres, passedJunction } = drive.advance(seconds);
+    this.#time += seconds;
+    this.#mileageKm += metres / 1000;
+    this.#socPercent = Math.max(3, this.#socPercent - (metres / 10) * (kilowattHoursPerKm / batteryKilowattHours));
+    this.#position = drive.position;
+    this.#angle = drive.angle;
+    if (drive.isFinished) this.#park();
+    else if (passedJunction && this.#random() < lightChance) drive.wait(8 + this.#random() * 40);
   }
 
   /** Drives on since the last reading. @returns the reading at a time (UNIX seconds) */
   read(timestamp: number): TelemetryReading {
-    const elapsed = this.#lastTime === undefined ? 0 : timestamp - this.#lastTime;
-    this.#lastTime = timestamp;
-    for (let left = elapsed; left > 0; left -= 1) this.#advance(Math.min(1, left));
-    const isOn = !this.isParked || this.#speedKmh > 0;
+    if (!this.#journey) {
+      this.#time = timestamp;
+      this.#park();
+    }
+    while (this.#time < timestamp) {
+      if (this.#drive) this.#driveOn(this.#drive, timestamp);
+      else if (this.#journey) this.#stand(this.#journey, timestamp);
+    }
+    const isOn = !this.isParked;
     this.#sequence += 1;
     return {
       timestamp,
@@ -126,7 +118,7 @@ export class SimulatedVehicle {
         latitude: round(this.#position.latitude, 6),
         longitude: round(this.#position.longitude, 6),
         angle: Math.floor(this.#angle),
-        altitude: 35,
+        altitude: 460,
         speed: round(this.#speedKmh, 1),
         satellites: 7 + Math.floor(this.#random() * 6),
       },

@@ -8,6 +8,7 @@ import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import { freePort } from '../../packages/testkit/free-port.ts';
 import { createClient } from '../../services/platform/demo/client.ts';
 import { createDemoFleet, type DemoFleet } from '../../services/platform/demo/fleet.ts';
+import { createItinerary, readRoads } from '../../services/platform/demo/itineraries.ts';
 import { startPlatform } from '../../services/platform/platform.ts';
 import { loadServices } from '../../services/platform/services.ts';
 
@@ -51,14 +52,15 @@ async function signIn(url: string, { appId, appKey }: DemoFleet): Promise<string
   return ((await response.json()) as { token: string }).token;
 }
 
-function startDevices(mqttUrl: string, { vehicles }: DemoFleet): SimulatedDevice[] {
+async function startDevices(mqttUrl: string, { vehicles }: DemoFleet): Promise<SimulatedDevice[]> {
+  const roads = await readRoads();
   return vehicles.map(({ device, deviceKey }, index) => {
     const { deviceId } = device;
     const simulated = new SimulatedDevice({
       url: mqttUrl,
       credentials: device,
       identity: { deviceId, deviceKey: Buffer.from(deviceKey.key, 'base64url'), keyVersion: deviceKey.keyVersion },
-      vehicle: new SimulatedVehicle(index + 1, { latitude: 48.8566, longitude: 2.3522 }),
+      vehicle: new SimulatedVehicle(index + 1, createItinerary(roads, index)),
       intervalMs: 500,
     });
     simulated.start();
@@ -73,7 +75,7 @@ export async function startRunningPlatform(): Promise<RunningPlatform> {
   const platform = await startPlatform(config, createLogger(config.LOG_LEVEL), await loadServices());
   const operator = createClient(platform.httpUrl, { authorization: `Bearer ${adminToken}` });
   const fleet = await createDemoFleet(operator, vehicleCount);
-  const devices = startDevices(platform.mqttUrl, fleet);
+  const devices = await startDevices(platform.mqttUrl, fleet);
   return {
     url: platform.httpUrl,
     adminToken,

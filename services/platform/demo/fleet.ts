@@ -16,6 +16,8 @@ export interface DemoFleet {
   appId: string;
   appKey: string;
   vehicles: { id: string; plate: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
+  /** Who signs in to the console. */
+  operator: { name: string; password: string };
   /** Until when its history reaches, UNIX seconds. */
   historyUntilSeconds: number;
   /** Whether its history is uploaded. */
@@ -23,8 +25,8 @@ export interface DemoFleet {
 }
 
 /** Creates an application with vehicles, devices and device keys through the operator routes. */
-export async function createDemoFleet(operator: DemoClient, vehicleCount: number): Promise<DemoFleet> {
-  const post = <Answer>(path: string, body: object) => operator.post<Answer>(`/v1/x/admin/${path}`, body);
+export async function createDemoFleet(client: DemoClient, vehicleCount: number): Promise<DemoFleet> {
+  const post = <Answer>(path: string, body: object) => client.post<Answer>(`/v1/x/admin/${path}`, body);
   const { appId, appKey } = await post<{ appId: string; appKey: string }>('applications', { name: 'Demo' });
   const vehicles: DemoFleet['vehicles'] = [];
   const certificates: object[] = [];
@@ -45,8 +47,10 @@ export async function createDemoFleet(operator: DemoClient, vehicleCount: number
   const rows = certificates.map((certificate, index) => ({ line: index + 1, record: { certificate } }));
   const fileSha256 = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
   await post('registrations', { appId, fileSha256, position: 0, rows, last: true });
+  const administrator = { name: `demo-${run}`, role: 'administrator' };
+  const operator = await post<DemoFleet['operator']>('operators', administrator);
   const historyUntilSeconds = Math.floor(Date.now() / 1000);
-  return { appId, appKey, vehicles, historyUntilSeconds, hasHistory: false };
+  return { appId, appKey, vehicles, operator, historyUntilSeconds, hasHistory: false };
 }
 
 const fleetPath = (dataDirectory: string): string => join(dataDirectory, 'demo-fleet.json');

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { createLogger, type Logger } from '@odograph/runtime/logger';
@@ -24,17 +25,24 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
   }, outageIntervalMs);
 }
 
-function instructions(httpUrl: string, { appId, appKey, vehicles }: DemoFleet): string {
-  const json = "-H 'content-type: application/json'";
-  const token = '-H "x-service-token: $TOKEN"';
-  const vehicle = `${httpUrl}/v1/vehicle/${vehicles[0]?.id}`;
+/** What a newcomer needs first, made for eyes. */
+function describeDemo(httpUrl: string, mqttUrl: string, { appId, appKey, vehicles, operator }: DemoFleet): string {
+  const vehicle = vehicles[0];
   return `
-appId  ${appId}
-appKey ${appKey}
+  The demo is ready: ${vehicles.length} vehicles on the roads of Liechtenstein, with a week behind them
 
-TOKEN=$(curl -s ${httpUrl}/v1/login ${json} -d '{"appId":"${appId}","appKey":"${appKey}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-curl -s "${vehicle}/trips?from=$(($(date +%s)-604800))" ${token}
-curl -s -X POST ${httpUrl}/v1/vehicle/lock ${json} ${token} -d '{"vehicleId":"${vehicles[0]?.id}"}'
+  Map          ${httpUrl}/
+  Sign in as   ${operator.name}, password ${operator.password}
+  Reference    ${httpUrl}/docs
+  Devices      ${mqttUrl} (MQTT)
+  Application  appId ${appId}, appKey ${appKey}
+
+  Lock ${vehicle?.plate}:
+
+    TOKEN=$(curl -s ${httpUrl}/v1/login -H 'content-type: application/json' \\
+      -d '{"appId":"${appId}","appKey":"${appKey}"}' | sed 's/.*"token":"\\([^"]*\\).*/\\1/')
+    curl -X POST ${httpUrl}/v1/vehicle/lock -H 'content-type: application/json' \\
+      -H "x-service-token: $TOKEN" -d '{"vehicleId":"${vehicle?.id}"}'
 
 `;
 }
@@ -61,11 +69,17 @@ async function runDemo(config: Config, logger: Logger): Promise<void> {
     clearInterval(outages);
     await Promise.all(devices.map((device) => device.stop()));
   };
-  process.stdout.write(instructions(httpUrl, fleet));
+  process.stdout.write(describeDemo(httpUrl, mqttUrl, fleet));
+}
+
+/** Shows the streets on which the demo drives, unless the settings name another map. */
+function withStreets(config: Config): Config {
+  if (config.MAP_TILES ?? config.MAP_TILES_URL ?? config.MAP_STYLE_URL) return config;
+  return { ...config, MAP_TILES: fileURLToPath(new URL('./map/streets.pmtiles', import.meta.url)) };
 }
 
 try {
-  const config = readConfig();
+  const config = withStreets(readConfig());
   await runDemo(config, createLogger(config.LOG_LEVEL));
 } catch (error) {
   const isExpected = error instanceof InvalidSettings || error instanceof StartFailure;

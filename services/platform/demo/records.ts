@@ -1,4 +1,5 @@
 import { type DemoClient, waitFor } from './client.ts';
+import { places } from './itineraries.ts';
 
 /** The driver of the demo's authorizations and bookings. */
 export const demoDriver = 'demo-driver';
@@ -10,14 +11,14 @@ const expiryMs = 1500;
 const timeoutMs = 15_000;
 
 const parking = {
-  ...{ name: 'Depot', address: '1 rue de Rivoli', zipcode: '75001', city: 'Paris', country: 'France' },
-  ...{ latitude: 48.8553, longitude: 2.3601 },
+  ...{ name: 'Depot', address: 'Zollstrasse 1', zipcode: '9494', city: 'Schaan', country: 'Liechtenstein' },
+  ...places.depot,
 };
 /** Around the depot: vehicles of the demo drive in and out. */
 const geofence = {
-  name: 'Paris',
-  geometry: { type: 'Point', coordinates: [2.3522, 48.8566] },
-  radiusMetres: 8000,
+  name: 'Vaduz',
+  geometry: { type: 'Point', coordinates: [9.5215, 47.141] },
+  radiusMetres: 1500,
 };
 
 const fromNow = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
@@ -64,7 +65,7 @@ async function ensureAlarmRules(client: DemoClient, vehicleId: string): Promise<
   if (rules.length > 0) return;
   const { id: geofenceId } = await client.post<{ id: string }>('/v1/x/geofences', geofence);
   for (const rule of [
-    { name: 'Leaves Paris', kind: 'geofence', parameters: { geofenceId, when: 'outside' }, vehicleIds: [vehicleId] },
+    { name: 'Leaves Vaduz', kind: 'geofence', parameters: { geofenceId, when: 'outside' }, vehicleIds: [vehicleId] },
     { name: 'City speed', kind: 'speed', parameters: { limitKmh: 70 } },
     { name: 'Battery', kind: 'low-battery', parameters: { belowPercent: 20 } },
     { name: 'No contact', kind: 'silent', parameters: { afterMinutes: 30 } },

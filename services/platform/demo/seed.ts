@@ -1,39 +1,35 @@
+import { setImmediate } from 'node:timers/promises';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { connectDevice, type DeviceCredentials } from '@odograph/simulator/device-connection';
 import { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import { createClient, type DemoClient, waitFor } from './client.ts';
 import { type DemoFleet, ensureDemoFleet, saveFleet } from './fleet.ts';
+import { createItinerary, readRoads } from './itineraries.ts';
 import { ensureCommand, ensureRecords } from './records.ts';
 
 const daySeconds = 86_400;
-/** Two drives a day. */
-const driveStartsSeconds = [7.5 * 3600, 17 * 3600];
-const driveSeconds = 25 * 60;
-const readingIntervalSeconds = 30;
+const drivingIntervalSeconds = 30;
+const parkedIntervalSeconds = 3600;
 /** A reading of the first drive that is not uploaded, so that the list of gaps has an entry. */
 const lostReading = 10;
 const readingsPerUpload = 100;
 
 /**
- * Drives a vehicle twice a day, and leaves it parked. The same vehicle gives the same readings.
+ * Lets a vehicle live through past days. The same vehicle gives the same readings.
  * @param untilSeconds end of the last day, UNIX seconds
  */
-function driveDays(vehicle: SimulatedVehicle, untilSeconds: number, days: number): TelemetryReading[] {
-  const firstDay = untilSeconds - days * daySeconds;
-  const starts = Array.from({ length: days }, (_unused, day) =>
-    driveStartsSeconds.map((start) => firstDay + day * daySeconds + start),
-  ).flat();
-  return starts.flatMap((start) => {
-    const drive: TelemetryReading[] = [];
-    vehicle.parkUntil(start);
-    for (let second = 0; second <= driveSeconds; second += readingIntervalSeconds) {
-      drive.push(vehicle.read(start + second));
-    }
-    vehicle.parkUntil(untilSeconds);
-    drive.push(vehicle.read(start + driveSeconds + readingIntervalSeconds));
-    return drive;
-  });
+async function readDays(vehicle: SimulatedVehicle, untilSeconds: number, days: number): Promise<TelemetryReading[]> {
+  const readings: TelemetryReading[] = [];
+  for (let time = untilSeconds - days * daySeconds; time < untilSeconds; ) {
+    readings.push(vehicle.read(time));
+    // The platform runs in this process.
+    if (readings.length % readingsPerUpload === 0) await setImmediate();
+    const { departure } = vehicle;
+    if (departure === undefined) time += drivingIntervalSeconds;
+    else time = Math.min(time + parkedIntervalSeconds, Math.max(Math.ceil(departure), time) + 1);
+  }
+  return readings;
 }
 
 /** Uploads past readings of a device over MQTT. Repeating it is harmless. */
@@ -53,9 +49,8 @@ async function uploadHistory(
   }
 }
 
-const paris = { latitude: 48.8566, longitude: 2.3522 };
 const readingIntervalMs = 1000;
-const tripsPatienceMs = 60_000;
+const tripsTimeoutMs = 60_000;
 
 export interface DemoOptions {
   readonly httpUrl: string;
@@ -111,14 +106,17 @@ export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: De
   const client = await logIn(httpUrl, fleet);
   const [first] = fleet.vehicles;
   if (first !== undefined) await ensureRecords(client, first.id);
+  const roads = await readRoads();
   // Drives again at each start, so that mileage and charge go on from the history.
-  const vehicles = fleet.vehicles.map((_vehicle, index) => new SimulatedVehicle(index + 1, paris));
-  const histories = vehicles.map((vehicle) => driveDays(vehicle, fleet.historyUntilSeconds, days));
+  const vehicles = fleet.vehicles.map(
+    (_vehicle, index) => new SimulatedVehicle(index + 1, createItinerary(roads, index)),
+  );
+  const histories = await Promise.all(vehicles.map((vehicle) => readDays(vehicle, fleet.historyUntilSeconds, days)));
   if (!fleet.hasHistory) {
     await Promise.all(
       fleet.vehicles.map(({ device }, index) => uploadHistory(mqttUrl, device, histories[index] ?? [])),
     );
-    await waitFor(() => haveTrips(client, fleet, days), tripsPatienceMs);
+    await waitFor(() => haveTrips(client, fleet, days), tripsTimeoutMs);
     fleet.hasHistory = true;
     await saveFleet(dataDirectory, fleet);
   }
