@@ -1,4 +1,4 @@
-import type { Lookup, TextTree } from './texts.ts';
+import type { Lookup, TextTree } from './text-tree.ts';
 
 export const accountTexts = {
   accounts: {

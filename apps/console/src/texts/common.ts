@@ -1,4 +1,4 @@
-import type { TextTree } from './texts.ts';
+import type { TextTree } from './text-tree.ts';
 
 export const commonTexts = {
   product: ['Odograph', 'Odograph'],

@@ -4,18 +4,8 @@ import { accountTexts } from './accounts.ts';
 import { alarmTexts } from './alarms.ts';
 import { commonTexts } from './common.ts';
 import { deviceTexts } from './devices.ts';
+import type { Pair, TextTree } from './text-tree.ts';
 import { vehicleTexts } from './vehicles.ts';
-
-/** A text in each language: English, French. */
-type Pair = readonly [en: string, fr: string];
-
-/** Texts by name; a text with parameters is a function. */
-export interface TextTree {
-  readonly [name: string]: Pair | ((...parameters: never[]) => Pair) | TextTree;
-}
-
-/** Texts by a name that comes from the platform, which may send one that has no text. */
-export type Lookup = Readonly<Record<string, Pair>>;
 
 /** A tree of texts in one language. */
 type Translated<Tree> = {
