@@ -67,31 +67,17 @@ function selectKeys({ applicationId, after, until }: Section): RawBuilder<unknow
 /** Maximum of keys examined for a page in user mode, where only some are visible. */
 const keysPerGrantedPage = 50_000;
 
-interface ReachRow {
-  transaction: string;
-  batch: string;
-  more: boolean;
-}
-
 /**
  * Finds the first batch with which at least `keys` keys follow a cursor. Visits the batches one by one, because the planner
  * cannot estimate the number of keys of a batch and would read all batches.
  * @returns undefined when no batch follows
  */
-async function findReach(
-  db: Database,
-  {
-    applicationId,
-    after,
-    horizon,
-    keys,
-  }: { applicationId: number; after: ChangeCursor; horizon: bigint; keys: number },
-): Promise<ReachRow | undefined> {
+async function findReach(db: Database, { applicationId, after, horizon }: ChangeRequest, keys: number) {
   const inFeed = sql`change.application_id = ${applicationId} and change.transaction_id < ${String(horizon)}::xid8`;
   const next = (place: string) =>
     sql`(change.transaction_id, change.id) > (${sql.raw(`${place}.transaction_id, ${place}.id`)})`;
   const inOrder = sql`order by change.transaction_id, change.id limit 1`;
-  const { rows } = await sql<ReachRow>`
+  const { rows } = await sql<{ transaction: string; batch: string; more: boolean }>`
     with recursive batch as (
       (select change.transaction_id, change.id, (
           select count(*) from unnest(change.vehicle_ids, change.times) as key (vehicle_id, time)
@@ -165,12 +151,10 @@ export interface ChangeRequest {
  * Finds the end of a page. Skips readings of other vehicles, but only a limited number: a page may be short or empty although
  * more follow.
  */
-export async function findPage(
-  db: Database,
-  { applicationId, vehicleIds, areFew, after, horizon, limit }: ChangeRequest,
-): Promise<ChangePage> {
+export async function findPage(db: Database, request: ChangeRequest): Promise<ChangePage> {
+  const { applicationId, vehicleIds, areFew, after, horizon, limit } = request;
   const keys = areFew ? Math.max(limit + 1, keysPerGrantedPage) : limit + 1;
-  const reach = await findReach(db, { applicationId, after, horizon, keys });
+  const reach = await findReach(db, request, keys);
   // A replica that lags behind the one that issued the cursor must not move it back.
   const end = horizon > after.transaction ? startOf(after.epoch, horizon) : after;
   if (!reach) return { section: { applicationId, after, until: end }, vehicleIds, count: 0, days: [], more: false };
@@ -187,10 +171,7 @@ export async function findPage(
 }
 
 /** An interval of time as ISO 8601: `from` inclusive, `until` exclusive. */
-interface Interval {
-  readonly from: string;
-  readonly until: string;
-}
+type Interval = { readonly from: string; readonly until: string };
 
 const dayMs = 86_400_000;
 /** Each interval is a branch of one statement. */
@@ -213,10 +194,7 @@ function coverDays(days: readonly number[], length = 4): Interval[] {
   return starts.map((start) => ({ from: iso(start), until: iso(start + length) }));
 }
 
-interface StoredRow {
-  vehicle_id: number;
-  members: string;
-}
+type StoredRow = { vehicle_id: number; members: string };
 
 /** Selects readings of an interval by the keys of `source`, with a nested loop because the keys are few. */
 function readingsIn(interval: Interval, source: RawBuilder<unknown>, applicationId: number): RawBuilder<StoredRow> {
@@ -265,18 +243,12 @@ export interface ChangedReading {
   readonly members: string;
 }
 
-interface ChangedRow {
-  transaction: string;
-  batch: string;
-  time_us: string;
-  vehicle_id: number;
-  members: string;
-}
-
 /** Reads the readings of a page in order, with their cursors. Those that were purged are missing. */
 export async function readChangedReadings(db: Database, page: ChangePage): Promise<ChangedReading[]> {
   if (page.count === 0) return [];
-  const { rows } = await sql<ChangedRow>`select transaction_id::text as transaction, batch::text,
+  const { rows } = await sql<
+    StoredRow & { transaction: string; batch: string; time_us: string }
+  >`select transaction_id::text as transaction, batch::text,
       (extract(epoch from time) * 1000000)::bigint::text as time_us, vehicle_id, members
     from (${selectReadings(page)}) as found order by ${order}`.execute(db);
   return rows.map((row) => ({

@@ -90,19 +90,16 @@ export async function viewerRoutes(http: Http, guard: Guard, plugins: readonly R
 }
 
 /** Registers pages for operators without limits. A browser that is not signed in is sent to the sign-in. */
-export async function operatorPages(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
-  await registerScope(http, orSignIn(requireOperator(guard)), { hide: true }, plugins, addRight);
-}
+export const operatorPages = (http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> =>
+  registerScope(http, orSignIn(requireOperator(guard)), { hide: true }, plugins, addRight);
 
 /** Registers pages for everyone with a token or session. A browser that has none is sent to the sign-in. */
-export async function viewerPages(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
-  await registerScope(http, orSignIn(requireViewer(guard)), { hide: true }, plugins);
-}
+export const viewerPages = (http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> =>
+  registerScope(http, orSignIn(requireViewer(guard)), { hide: true }, plugins);
 
-/** Serves the reference of the interface to everyone with a token or session. A browser that has none is sent to the sign-in. */
-export async function referencePage(http: Http, guard: Guard): Promise<void> {
-  await documentInterface(http, orSignIn(requireViewer(guard)));
-}
+/** Serves the reference of the interface to those whom viewerPages admits. */
+export const referencePage = (http: Http, guard: Guard): Promise<void> =>
+  documentInterface(http, orSignIn(requireViewer(guard)));
 
 /** Registers routes that need a browser session. */
 export async function sessionRoutes(http: Http, accounts: Accounts, plugins: readonly RoutePlugin[]): Promise<void> {
@@ -224,8 +221,7 @@ function requireViewer(guard: Guard): Hook {
 
 /**
  * Sends a browser to the sign-in instead of refusing the page that it opens, and to the change of a password that is due;
- * the sign-in sends it back to `next`. Everything
- * else that is not authenticated gets its failure.
+ * the sign-in sends it back to `next`. Everything else that is not authenticated gets its failure.
  */
 function orSignIn(authenticate: Hook): Hook {
   return async (request, reply) => {
@@ -270,14 +266,13 @@ export function requireAdmin(adminToken: string): Hook {
   };
 }
 
-function challenge(reply: FastifyReply): void {
+/** Names the failure of an admin token, and challenges for it (RFC 9110, 11.6.1). */
+function challenge(reply: FastifyReply, code: 'MISSING_TOKEN' | 'INVALID_TOKEN', message: string): Failure {
   reply.header('www-authenticate', 'Bearer realm="odograph"');
+  return new Failure(code, message);
 }
 
-function missingAdminToken(reply: FastifyReply): Failure {
-  challenge(reply);
-  return new Failure('MISSING_TOKEN', 'the admin token is missing');
-}
+const missingAdminToken = (reply: FastifyReply) => challenge(reply, 'MISSING_TOKEN', 'the admin token is missing');
 
 function bearerToken({ headers }: FastifyRequest): string | undefined {
   const [scheme, token] = headers.authorization?.split(' ', 2) ?? [];
@@ -305,7 +300,6 @@ function checkAdminToken(adminToken: string): (request: FastifyRequest, reply: F
     const sha256 = hashSecret(secret);
     if (expected.some((one) => equalSecrets(sha256, one))) return true;
     guesses.add(network, now);
-    challenge(reply);
-    throw new Failure('INVALID_TOKEN', 'the admin token is wrong');
+    throw challenge(reply, 'INVALID_TOKEN', 'the admin token is wrong');
   };
 }

@@ -34,16 +34,11 @@ afterEach(async () => {
 const echoRoutes: RoutePlugin = (http) => {
   const Parameters = Type.Object({ count: Type.Integer({ minimum: 0 }), flag: Type.Optional(Flag) });
   const Echo = Type.Object({ count: Type.Integer(), flag: Type.Boolean(), ip: Type.String() });
-  http.post('/v1/echo', { schema: { body: Parameters, response: answers(Echo) } }, async ({ body, ip }) => ({
-    count: body.count,
-    flag: isTrue(body.flag ?? false),
-    ip,
-  }));
-  http.post('/v1/echo/:count', { schema: { body: Parameters, response: answers(Echo) } }, async ({ body, ip }) => ({
-    count: body.count,
-    flag: false,
-    ip,
-  }));
+  for (const path of ['/v1/echo', '/v1/echo/:count']) {
+    http.post(path, { schema: { body: Parameters, response: answers(Echo) } }, async ({ body, ip }) => ({
+      ...{ count: body.count, flag: isTrue(body.flag ?? false), ip },
+    }));
+  }
   http.post('/v1/echo/fixed', async () => ({}));
   http.get('/v1/echo/:count', async () => ({}));
   http.get('/v1/page', async (_request, reply) =>
@@ -70,12 +65,7 @@ export async function startHttp(settings: Record<string, string> = {}) {
   const config = readConfig(settings);
   const http = await createHttp(config, logger);
   closes.push(() => http.close());
-  addOperationRoutes(http, {
-    services: () => new Map(),
-    metrics: new Registry(),
-    adminToken,
-    config,
-  });
+  addOperationRoutes(http, { services: () => new Map(), metrics: new Registry(), adminToken, config });
   const accounts: Accounts = {
     async findCaller(hash) {
       lookups.push(hash);

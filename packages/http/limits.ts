@@ -17,7 +17,7 @@ declare module 'fastify' {
 const windowMs = 60_000;
 const maxNetworks = 10_000;
 
-/** Checks every request before its credentials: these checks cost no lookup in a database. */
+/** Checks every request before its credentials, without a lookup in a database. */
 export function checkRequests(http: Http, requestsPerMinute: number): void {
   const requests = new WindowCounter(windowMs, maxNetworks);
   http.addHook('onRequest', async (request, reply) => {
@@ -117,10 +117,7 @@ export function limitConnections(http: Http, config: Config): void {
   http.server.on('connection', (socket: Socket) => {
     const network = networkOf(socket.remoteAddress ?? '');
     const open = (connections.get(network) ?? 0) + 1;
-    if (open > maximum) {
-      socket.destroy();
-      return;
-    }
+    if (open > maximum) return void socket.destroy();
     connections.set(network, open);
     socket.once('close', () => {
       const left = (connections.get(network) ?? 1) - 1;
@@ -139,10 +136,7 @@ const statusOf: Readonly<Record<string, string>> = {
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   const { _httpMessage: pending } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   // An answer that has begun cannot become another one.
-  if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
-    socket.destroy();
-    return;
-  }
+  if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) return void socket.destroy();
   const status = statusOf[error.code ?? ''] ?? '400 Bad Request';
   const body = JSON.stringify({ error: 'INVALID_PARAMETER', message: 'the request cannot be read', field: 'request' });
   const headers = `content-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close`;

@@ -27,14 +27,11 @@ function mapValues(schemas: Readonly<Record<string, JsonSchema>>, map: (schema: 
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, map(schema)]));
 }
 
-const examplesByFormat: Readonly<Record<string, string>> = { 'date-time': '2026-03-02T08:30:00Z' };
-const exampleOfEnd = '2026-03-02T17:00:00Z';
-
 /** The end of an interval has another example than its start: an empty interval is refused. */
 function describeMember([name, schema]: [string, JsonSchema]): [string, JsonSchema] {
   const documented = asDocumented(schema);
   const isEnd = name === 'until' && String(exampleOf(documented)).startsWith('2026-03-02T08:30:00');
-  return [name, isEnd ? { ...documented, examples: [exampleOfEnd] } : documented];
+  return [name, isEnd ? { ...documented, examples: ['2026-03-02T17:00:00Z'] } : documented];
 }
 
 /** Replaces the keywords that the validator uses by those of `documentedAs`, in all parts of a schema. */
@@ -81,7 +78,9 @@ export function exampleOf(schema: JsonSchema): unknown {
   if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0]);
   switch (schema.type) {
     case 'object':
-      return mapExamples(schema.properties ?? {});
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, property]) => [name, exampleOf(property)]),
+      );
     case 'array':
       return schema.items ? [exampleOf(schema.items)] : [];
     case 'boolean':
@@ -92,12 +91,8 @@ export function exampleOf(schema: JsonSchema): unknown {
     case 'null':
       return null;
     default:
-      return schema.format === undefined ? 'text' : examplesByFormat[schema.format];
+      return schema.format === 'date-time' ? '2026-03-02T08:30:00Z' : 'text';
   }
-}
-
-function mapExamples(properties: Readonly<Record<string, JsonSchema>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, exampleOf(property)]));
 }
 
 /** Tests whether a member of an object may be left out: it is known, and not required or has a standard value. */

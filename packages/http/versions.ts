@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import Type from 'typebox';
 
-const length = 16;
-
 /** Names a state of what people change: another state has another version. @param state the members that a change can set */
 export function versionOf(state: object): string {
-  return createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, length);
+  return createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 16);
 }
 
 /** The version in an answer. */

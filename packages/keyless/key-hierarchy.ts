@@ -44,30 +44,20 @@ function derive(crypto: KeylessCrypto, key: Uint8Array, use: string, context: Ui
   return hkdf(crypto, { key, salt, info: concat(ascii(use), Uint8Array.of(0), context), length: keyBytes });
 }
 
+type Derive = (crypto: KeylessCrypto, deviceKey: Uint8Array) => Uint8Array;
+type DeriveForToken = (crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array) => Uint8Array;
+
 /** Derives the key that signs tokens; held by platform and device. All keys: "Keys" in docs/keyless.md. */
-export function tokenKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
-  return derive(crypto, deviceKey, 'token', none);
-}
-
+export const tokenKey: Derive = (crypto, deviceKey) => derive(crypto, deviceKey, 'token', none);
 /** Derives the key that signs key lists; held by platform and device. */
-export function listKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
-  return derive(crypto, deviceKey, 'list', none);
-}
-
+export const listKey: Derive = (crypto, deviceKey) => derive(crypto, deviceKey, 'list', none);
 /** Derives the key that signs command strings; held by platform and device. */
-export function commandStringKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
-  return derive(crypto, deviceKey, 'command string', none);
-}
+export const commandStringKey: Derive = (crypto, deviceKey) => derive(crypto, deviceKey, 'command string', none);
 
-/** Derives `key` of an authorization, with which a phone proves its right to the token. @param signed the token without its MAC */
-export function sessionKey(crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array): Uint8Array {
-  return derive(crypto, deviceKey, 'session', signed);
-}
-
+/** Derives `key` of an authorization, with which a phone proves its right to the token. `signed`: the token without its MAC */
+export const sessionKey: DeriveForToken = (crypto, key, signed) => derive(crypto, key, 'session', signed);
 /** Derives `key` of the device commands record, from which the cipher key of each session is derived. */
-export function encryptionKey(crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array): Uint8Array {
-  return derive(crypto, deviceKey, 'encryption', signed);
-}
+export const encryptionKey: DeriveForToken = (crypto, key, signed) => derive(crypto, key, 'encryption', signed);
 
 /** Hashes the device id to 8 bytes, which identify the device without broadcasting its id. */
 export function deviceTag(crypto: KeylessCrypto, deviceId: string): Uint8Array {

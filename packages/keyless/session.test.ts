@@ -30,8 +30,8 @@ const authorizationId = randomUUID();
 
 /** The keys that the platform gives to a phone. */
 function keysOf(level: Level = 'DRIVE', deviceKey = device.deviceKey): PhoneKeys {
-  const period = { notBeforeMs: startMs, notAfterMs: endMs };
-  const fields = { ...period, deviceId: device.deviceId, authorizationId, level, keyVersion: 1, epoch: 1 };
+  const interval = { notBeforeMs: startMs, notAfterMs: endMs };
+  const fields = { ...interval, deviceId: device.deviceId, authorizationId, level, keyVersion: 1, epoch: 1 };
   const token = signToken(nodeCrypto, deviceKey, fields);
   const signed = token.subarray(0, signedTokenBytes);
   return {
@@ -43,6 +43,13 @@ function keysOf(level: Level = 'DRIVE', deviceKey = device.deviceKey): PhoneKeys
 
 function allowed(keys: PhoneKeys, command: BluetoothCommand, encrypted = false): Uint8Array {
   return encodeCommand(nodeCrypto, device.deviceKey, keys.token.subarray(0, signedTokenBytes), { command, encrypted });
+}
+
+/** Copies of bytes, each with another bit changed. */
+function bitFlips(bytes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: bytes.length * 8 }, (_, bit) =>
+    bytes.with(bit >> 3, (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))),
+  );
 }
 
 let list: KeyList | undefined;
@@ -137,10 +144,8 @@ describe('a session between a phone and a device', () => {
     expect(session.acceptFrame(second, startMs)).toEqual({ ok: false, reason: 'REPLAY' });
     expect(session.acceptFrame(first, startMs)).toEqual({ ok: false, reason: 'REPLAY' });
     const third = phone.frame('command', allowed(keys, 'lock', true), true);
-    for (let bit = 0; bit < third.length * 8; bit += 1) {
-      const changed = third.slice();
-      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expect([bit, session.acceptFrame(changed, startMs)]).toEqual([bit, { ok: false, reason: 'FRAME' }]);
+    for (const changed of bitFlips(third)) {
+      expect(session.acceptFrame(changed, startMs)).toEqual({ ok: false, reason: 'FRAME' });
     }
     expect(session.acceptFrame(third, startMs).ok).toBe(true);
     const other = newSession();
@@ -195,9 +200,7 @@ describe('a command string', () => {
     const bytes = parseCommandString(commandString(nodeCrypto, device.deviceKey, signed, command));
     if (!bytes) throw new Error('not a command string');
     expect(verifyCommand(nodeCrypto, device.deviceKey, signed, bytes)).toEqual(command);
-    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
-      const changed = bytes.slice();
-      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    for (const changed of bitFlips(bytes)) {
       expect(verifyCommand(nodeCrypto, device.deviceKey, signed, changed)).toBeUndefined();
     }
     expect(parseCommandString('AAAA')).toBeUndefined();

@@ -61,6 +61,13 @@ function shortMac(crypto: KeylessCrypto, key: Uint8Array, label: string, bytes: 
   return crypto.hmacSha256(key, concat(ascii(label), bytes)).subarray(0, macBytes);
 }
 
+/** Verifies the MAC behind a message. @returns the message without it; undefined for one that is forged or altered */
+function verified(crypto: KeylessCrypto, key: Uint8Array, label: string, bytes: Uint8Array): Uint8Array | undefined {
+  const content = bytes.subarray(0, Math.max(0, bytes.length - macBytes));
+  const mac = shortMac(crypto, key, label, content);
+  return equalInConstantTime(mac, bytes.subarray(content.length)) ? content : undefined;
+}
+
 /** Unique under one key, because no counter is used twice in a session. */
 function nonceOf(header: Uint8Array): Uint8Array {
   return concat(ascii('phone'), new Uint8Array(3), header.subarray(1));
@@ -79,10 +86,8 @@ export function protectFrame(crypto: KeylessCrypto, channel: Channel, frame: Fra
 
 /** Verifies and decrypts a frame. @returns undefined for one that is forged, altered or from another session */
 export function openFrame(crypto: KeylessCrypto, channel: Channel, bytes: Uint8Array): Frame | undefined {
-  if (bytes.length < headerBytes + macBytes) return undefined;
-  const content = bytes.subarray(0, bytes.length - macBytes);
-  const mac = shortMac(crypto, channel.mac, 'frame', content);
-  if (!equalInConstantTime(mac, bytes.subarray(content.length))) return undefined;
+  const content = verified(crypto, channel.mac, 'frame', bytes);
+  if (!content || content.length < headerBytes) return undefined;
   const header = content.subarray(0, headerBytes);
   const first = header[0] ?? 0;
   const kind = kinds[(first & ~encryptedBit) - 1];
@@ -102,21 +107,15 @@ export interface Result {
 
 /** Protects a result for the phone. */
 export function protectResult(crypto: KeylessCrypto, channel: Channel, result: Result): Uint8Array {
-  const content = concat(
-    Uint8Array.of(resultKind),
-    bigEndian(result.counter, 4),
-    Uint8Array.of(result.status),
-    result.data,
-  );
+  const { counter, status, data } = result;
+  const content = concat(Uint8Array.of(resultKind), bigEndian(counter, 4), Uint8Array.of(status), data);
   return concat(content, shortMac(crypto, channel.mac, 'result', content));
 }
 
 /** Verifies a result. @returns undefined for one that is forged, altered or from another session */
 export function openResult(crypto: KeylessCrypto, channel: Channel, bytes: Uint8Array): Result | undefined {
-  if (bytes.length < headerBytes + 1 + macBytes || bytes[0] !== resultKind) return undefined;
-  const content = bytes.subarray(0, bytes.length - macBytes);
-  const mac = shortMac(crypto, channel.mac, 'result', content);
-  if (!equalInConstantTime(mac, bytes.subarray(content.length))) return undefined;
+  const content = verified(crypto, channel.mac, 'result', bytes);
+  if (!content || content.length < headerBytes + 1 || content[0] !== resultKind) return undefined;
   return {
     counter: readBigEndian(content.subarray(1, headerBytes)),
     status: content[headerBytes] ?? 0,
@@ -129,14 +128,8 @@ export const challengeMs = 5000;
 /** Length of a session, by the device's own clock. */
 export const sessionMs = 120_000;
 
-export type SessionRefusal =
-  | TokenRefusal
-  | 'NO_CHALLENGE'
-  | 'NO_SESSION'
-  | 'PROOF'
-  | 'FRAME'
-  | 'REPLAY'
-  | 'NOT_ALLOWED';
+type OwnRefusal = 'NO_CHALLENGE' | 'NO_SESSION' | 'PROOF' | 'FRAME' | 'REPLAY' | 'NOT_ALLOWED';
+export type SessionRefusal = TokenRefusal | OwnRefusal;
 export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: SessionRefusal };

@@ -48,17 +48,14 @@ async function redis(config: Config, logger: Logger, shutdownHooks: ShutdownHook
 
 /** Writes the addresses of embedded engines, which listen on any free port, for the command line of this host. */
 async function publishEngines(
-  config: Config,
+  { DATABASE_URL, REDIS_URL, DATA_DIR }: Config,
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string },
   shutdownHooks: ShutdownHooks,
 ): Promise<void> {
-  if (config.DATABASE_URL !== undefined && config.REDIS_URL !== undefined) return;
-  const path = join(config.DATA_DIR, embeddedEnginesFile);
-  const addresses = {
-    ...(config.DATABASE_URL === undefined ? { databaseUrl } : {}),
-    ...(config.REDIS_URL === undefined ? { redisUrl } : {}),
-  };
-  await mkdir(config.DATA_DIR, { recursive: true });
+  if (DATABASE_URL !== undefined && REDIS_URL !== undefined) return;
+  const path = join(DATA_DIR, embeddedEnginesFile);
+  const addresses = { ...(!DATABASE_URL && { databaseUrl }), ...(!REDIS_URL && { redisUrl }) };
+  await mkdir(DATA_DIR, { recursive: true });
   await writeFile(path, JSON.stringify(addresses), { mode: 0o600 });
   shutdownHooks.add('addresses of the embedded engines', () => rm(path, { force: true }));
 }
@@ -107,8 +104,7 @@ const openedBy: Readonly<Record<string, SealedValues>> = {
 
 /**
  * Refuses to start with ENCRYPTION_KEYS that cannot open what is stored: a mistyped or dropped key would otherwise show
- * only when a driver stands at a locked vehicle, or a quarantined upload is replayed. With ALLOW_UNREADABLE_VALUES, for
- * keys that are lost for good, it warns instead.
+ * only when a driver stands at a locked vehicle. With ALLOW_UNREADABLE_VALUES, for keys lost for good, it warns instead.
  * @throws InvalidSettings that counts the values no key opens
  */
 export async function requireReadableValues(

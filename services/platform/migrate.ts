@@ -18,10 +18,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text =
-    error instanceof InvalidSettings || error instanceof StartFailure
-      ? error.message
-      : String((error as Error)?.stack ?? error);
-  process.stderr.write(`${text}\n`);
+  const isExpected = error instanceof InvalidSettings || error instanceof StartFailure;
+  process.stderr.write(`${isExpected ? error.message : String((error as Error)?.stack ?? error)}\n`);
   process.exit(1);
 });

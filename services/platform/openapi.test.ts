@@ -15,7 +15,6 @@ interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 interface Answer {
-  readonly description: string;
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<Record<string, Media>>;
 }
@@ -23,7 +22,6 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
-  readonly description?: string;
   readonly schema: Schema;
   readonly example?: unknown;
 }
@@ -38,8 +36,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, Answer>>;
 }
 interface Document {
-  readonly info: Readonly<Record<string, unknown>>;
-  readonly servers: readonly { readonly url: string }[];
+  readonly info: unknown;
+  readonly servers: unknown;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'name'>>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Omit<Operation, 'name'> }>>;
@@ -211,10 +209,10 @@ describe('the OpenAPI document', () => {
       }),
     );
     expect(faults).toEqual([]);
-    expect(codesOf(find('GET /v1/vehicle/{id}/status')?.responses['404'] ?? { description: '' })).toEqual([
+    expect(codesOf(find('GET /v1/vehicle/{id}/status')?.responses['404'] ?? {})).toEqual([
       ...['UNKNOWN_VEHICLE', 'NO_DATA', 'UNKNOWN_APPLICATION', 'NOT_FOUND'],
     ]);
-    expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? { description: '' })).toEqual([
+    expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? {})).toEqual([
       ...['VEHICLE_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE'],
     ]);
     const missing = operations
@@ -234,9 +232,7 @@ describe('the OpenAPI document', () => {
       return !Object.values(responses).every((answer) => expected.every((one) => headersOf(answer).includes(one)));
     });
     expect(lacking.map(({ name }) => name)).toEqual([]);
-    expect(
-      operations.filter(({ responses }) => !headersOf(responses['405'] ?? { description: '' }).includes('Allow')),
-    ).toEqual([]);
+    expect(operations.filter(({ responses }) => !headersOf(responses['405'] ?? {}).includes('Allow'))).toEqual([]);
     const throttled = operations.filter(({ responses }) => '429' in responses);
     expect(throttled.length).toBeGreaterThan(100);
     expect(throttled.every(({ responses }) => 'Retry-After' in (responses['429']?.headers ?? {}))).toBe(true);

@@ -40,13 +40,7 @@ async function open(
   const http = await createHttp(resolved, logger);
   let running: RunningServices = new Map();
   const drain = createDrain(http);
-  addOperationRoutes(http, {
-    services: () => running,
-    metrics,
-    adminToken,
-    config: resolved,
-    drain,
-  });
+  addOperationRoutes(http, { services: () => running, metrics, adminToken, config: resolved, drain });
   const host = { config: resolved, logger, metrics, http, adminToken, onStop };
   running = new Map([
     ...(await startServices(services, host)),
@@ -67,15 +61,8 @@ async function open(
   };
 }
 
-/**
- * Starts services on given or embedded engines.
- * @throws when a part does not start, after closing the parts that did
- */
-export async function startPlatform(
-  config: Config,
-  logger: Logger,
-  services: readonly Service<Http>[],
-): Promise<Platform> {
+/** Starts services on given or embedded engines. @throws when a part does not start, after closing the parts that did */
+export async function startPlatform(config: Config, logger: Logger, services: readonly Service<Http>[]) {
   const shutdownHooks = new ShutdownHooks(logger);
   try {
     return await open(config, logger, services, shutdownHooks);

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import type { StatsFs } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
 import type { Config } from '@odograph/runtime/config';
 import { collectDefaultMetrics, Gauge, type Registry } from '@odograph/runtime/metrics';
@@ -22,11 +23,7 @@ export function addProcessMetrics(metrics: Registry, config: Config): void {
 
 function addDiskMetrics(metrics: Registry, { DATA_DIR, EXPORT_DIRECTORY }: Config): void {
   const directories = Object.entries({ DATA_DIR, EXPORT_DIRECTORY });
-  const addGauge = (
-    name: string,
-    help: string,
-    read: (disk: { bsize: number; bavail: number; blocks: number }) => number,
-  ) =>
+  const addGauge = (name: string, help: string, read: (disk: StatsFs) => number) =>
     new Gauge({
       ...{ name, help, labelNames: ['setting'] as const, registers: [metrics] },
       async collect() {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '@odograph/database/database';
 import { childEnvironment, readConfig } from '@odograph/runtime/config';
@@ -30,45 +31,26 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Starts the platform as `npm start` does and collects what it prints. */
-async function start(
-  settings: Record<string, string>,
-  services: readonly string[] = [],
-): Promise<{ code: number; errors: string; seconds: number }> {
+async function start(settings: Record<string, string>, services: readonly string[] = []) {
   const startedAt = performance.now();
-  const child = spawnServices(
-    services,
-    childEnvironment({
-      ...{
-        DATABASE_URL: testDatabaseUrl(),
-        REDIS_URL: inject('redisUrl'),
-        DATA_DIR: directory,
-        LOG_LEVEL: 'silent',
-      },
-      ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, HTTP_PORT: '0', ...settings },
-    }),
-  );
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
-  });
-  const [code] = (await once(child, 'close')) as [number];
+  const engines = { DATABASE_URL: testDatabaseUrl(), REDIS_URL: inject('redisUrl'), DATA_DIR: directory };
+  const secrets = { ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys };
+  const given = { ...engines, ...secrets, LOG_LEVEL: 'silent', HTTP_PORT: '0', ...settings };
+  const child = spawnServices(services, childEnvironment(given));
+  const [[code], errors] = await Promise.all([once(child, 'close') as Promise<[number]>, text(child.stderr)]);
   return { code, errors, seconds: (performance.now() - startedAt) / 1000 };
 }
 
 describe('a start that cannot succeed', { timeout: 90_000 }, () => {
-  it('ends with 1 and one line when PostgreSQL is not reachable', async () => {
+  it.each([
+    ['PostgreSQL', 'DATABASE_URL', (port: number) => `postgres://user:secret@127.0.0.1:${port}/fleet`],
+    ['Redis', 'REDIS_URL', (port: number) => `redis://:secret@127.0.0.1:${port}`],
+  ])('ends with 1 and one line when %s is not reachable', async (engine, setting, urlOf) => {
     const port = await freePort();
-    const { code, errors, seconds } = await start({ DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/fleet` });
-    expect(errors).toBe(`DATABASE_URL: PostgreSQL at 127.0.0.1:${port} is not reachable (ECONNREFUSED)\n`);
+    const { code, errors, seconds } = await start({ [setting]: urlOf(port) });
+    expect(errors).toBe(`${setting}: ${engine} at 127.0.0.1:${port} is not reachable (ECONNREFUSED)\n`);
     expect(code).toBe(1);
     expect(seconds).toBeLessThan(30);
-  });
-
-  it('ends with 1 and one line when Redis is not reachable', async () => {
-    const port = await freePort();
-    const { code, errors } = await start({ REDIS_URL: `redis://:secret@127.0.0.1:${port}` });
-    expect(errors).toBe(`REDIS_URL: Redis at 127.0.0.1:${port} is not reachable (ECONNREFUSED)\n`);
-    expect(code).toBe(1);
   });
 
   it.each(['HTTP_PORT', 'MQTT_PORT', 'TELTONIKA_PORT'])('names %s when its port is busy', async (setting) => {
@@ -142,25 +124,19 @@ describe('a database that a newer version migrated', { timeout: 120_000 }, () =>
     return spawnSync('npm', ['run', '--silent', 'migrate'], { env, cwd, encoding: 'utf8' });
   }
 
-  /** All state that a start could write before its first request. */
-  async function contentOf(): Promise<unknown> {
+  async function change(statement: string): Promise<unknown[]> {
     const db = openDatabase({ url: database.url, name: 'test', size: 1 });
     try {
-      const { rows } = await sql`select (select jsonb_agg(migration order by name) from migration) as migrations,
-        (select jsonb_agg(installation) from installation) as installation, list_schema_objects() as objects`.execute(
-        db,
-      );
-      return rows;
+      return (await sql.raw(statement).execute(db)).rows;
     } finally {
       await db.destroy();
     }
   }
 
-  async function change(statement: string): Promise<void> {
-    const db = openDatabase({ url: database.url, name: 'test', size: 1 });
-    await sql.raw(statement).execute(db);
-    await db.destroy();
-  }
+  /** All state that a start could write before its first request. */
+  const contentOf = () =>
+    change(`select (select jsonb_agg(migration order by name) from migration) as migrations,
+      (select jsonb_agg(installation) from installation) as installation, list_schema_objects() as objects`);
 
   beforeAll(async () => {
     database = await createOwnDatabase('newer');

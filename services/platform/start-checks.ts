@@ -24,10 +24,7 @@ const oldestRedis = [6, 2] as const;
 const timeoutMs = 8000;
 const retryMs = 300;
 
-interface Fault {
-  code?: string;
-  message: string;
-}
+type Fault = { code?: string; message: string };
 
 const faultOf = (error: unknown): Fault => {
   // A name with several addresses fails with one error for each.
@@ -111,28 +108,21 @@ export function requireSupported(
   where: string,
   { postgres, timescale, preloaded }: DatabaseFacts,
 ): void {
+  const refuse = (fact: string): never => {
+    throw new StartFailure(setting, fact);
+  };
   if (Number.parseInt(postgres, 10) < oldestPostgres) {
-    throw new StartFailure(setting, `${where} has version ${postgres}; ${oldestPostgres} or newer is required`);
+    refuse(`${where} has version ${postgres}; ${oldestPostgres} or newer is required`);
   }
-  if (timescale === null) throw new StartFailure(setting, `${where} has no TimescaleDB; install the extension`);
-  if (isOlder(timescale, oldestTimescale)) {
-    throw new StartFailure(
-      setting,
-      `TimescaleDB ${timescale} is too old; ${oldestTimescale.join('.')} or newer is required`,
-    );
+  if (timescale === null) refuse(`${where} has no TimescaleDB; install the extension`);
+  else if (isOlder(timescale, oldestTimescale)) {
+    refuse(`TimescaleDB ${timescale} is too old; ${oldestTimescale.join('.')} or newer is required`);
   }
-  if (!preloaded) {
-    throw new StartFailure(
-      setting,
-      `${where} does not preload TimescaleDB; add timescaledb to shared_preload_libraries`,
-    );
-  }
+  if (!preloaded) refuse(`${where} does not preload TimescaleDB; add timescaledb to shared_preload_libraries`);
 }
 
 /**
- * Migrates the database of a start.
- * @param setting names the database in a failure
- * @returns the names of the applied migrations
+ * Migrates the database that a setting names. @returns the names of the applied migrations
  * @throws StartFailure for a database that this version does not support
  */
 export async function migrateDatabase(
@@ -178,11 +168,8 @@ export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Conf
     throw new StartFailure('REDIS_URL', `Redis ${version} is too old; ${oldestRedis.join('.')} or newer is required`);
   }
   if (faults.length > 0 && !REDIS_ALLOW_DATA_LOSS) {
-    const where = `Redis at ${addressOf(url, 6379)}`;
-    throw new StartFailure(
-      'REDIS_URL',
-      `${where} could lose acknowledged uploads: ${faults.join(', ')}; see infra/redis.conf, or set REDIS_ALLOW_DATA_LOSS=true`,
-    );
+    const fact = `Redis at ${addressOf(url, 6379)} could lose acknowledged uploads: ${faults.join(', ')}`;
+    throw new StartFailure('REDIS_URL', `${fact}; see infra/redis.conf, or set REDIS_ALLOW_DATA_LOSS=true`);
   }
 }
 
@@ -228,14 +215,9 @@ export async function checkDataDirectory(config: Config): Promise<void> {
 /** Checks disk and given engines before anything opens. @throws StartFailure naming the setting to change */
 export async function checkBeforeStart(config: Config, services: readonly string[]): Promise<void> {
   await checkDataDirectory(config);
-  const databases = new Map<string, string>();
-  for (const name of ['MIGRATION_DATABASE_URL', 'DATABASE_URL'] as const) {
-    if (config[name] !== undefined) databases.set(name, config[name]);
-  }
-  for (const [service, name] of Object.entries(serviceDatabaseNames)) {
-    if (services.includes(service) && config[name] !== undefined) databases.set(name, config[name]);
-  }
-  const checks = [...databases].map(([setting, url]) => checkDatabase(setting, url));
+  const ofServices = Object.entries(serviceDatabaseNames).filter(([service]) => services.includes(service));
+  const settings = new Set(['MIGRATION_DATABASE_URL', 'DATABASE_URL', ...ofServices.map(([, name]) => name)] as const);
+  const checks = [...settings].map(async (name) => config[name] && checkDatabase(name, config[name]));
   const results = await Promise.allSettled([...checks, checkRedis(config)]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

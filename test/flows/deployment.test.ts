@@ -56,12 +56,8 @@ describe('docker-compose.yml', () => {
   });
 
   it('publishes ports in clear on the loopback interface only', () => {
-    expect(publishedBy(Object.values(services))).toEqual([
-      '127.0.0.1 1883',
-      '127.0.0.1 5027/tcp',
-      '127.0.0.1 5027/udp',
-      '127.0.0.1 8080',
-    ]);
+    const expected = ['1883', '5027/tcp', '5027/udp', '8080'].map((port) => `127.0.0.1 ${port}`);
+    expect(publishedBy(Object.values(services))).toEqual(expected);
   });
 
   it('publishes encrypted ports on all interfaces, only where certificates are configured', () => {
@@ -75,28 +71,17 @@ describe('docker-compose.yml', () => {
   });
 
   it('gives the password of the owner to the database and to what runs once only', () => {
-    expect(namesWhere((service) => textOf(service).includes('POSTGRES_PASSWORD'))).toEqual([
-      'timescaledb',
-      'migrate',
-      'roles',
-      'tools',
-    ]);
+    const names = namesWhere((service) => textOf(service).includes('POSTGRES_PASSWORD'));
+    expect(names).toEqual(['timescaledb', 'migrate', 'roles', 'tools']);
   });
 
   it('gives each service the database of its own role, and only the secrets that it uses', () => {
     const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
-    expect(secrets('broker')).toEqual([
-      ...['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
-    ]);
-    expect(secrets('gateway')).toEqual([
-      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
-    ]);
-    expect(secrets('ingest')).toEqual([
-      ...['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
-    ]);
-    expect(secrets('events')).toEqual([
-      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
-    ]);
+    const common = ['METRICS_TOKEN', 'REDIS_PASSWORD'];
+    expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', ...common]);
+    expect(secrets('gateway')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', ...common]);
+    expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', ...common]);
+    expect(secrets('events')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', ...common]);
     expect(secrets('proxy')).toEqual([]);
     const connections = all.flatMap(([name, { environment = {} }]) =>
       Object.entries(environment).flatMap(([variable, value]) => {
@@ -134,11 +119,8 @@ describe('docker-compose.yml', () => {
     const confined = namesWhere((service) => isOurs(service));
     expect(confined).toEqual(['migrate', 'broker', 'gateway', 'ingest', 'http', 'events', 'tools']);
     for (const name of [...confined, 'proxy']) {
-      expect(services[name]).toMatchObject({
-        read_only: true,
-        cap_drop: ['ALL'],
-        mem_limit: expect.stringMatching(/^\dg$/),
-      });
+      const mem_limit = expect.stringMatching(/^\dg$/);
+      expect(services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit });
     }
   });
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { accessService } from '@odograph/access/service';
 import { consoleService } from '@odograph/console/service';
 import { fleetService } from '@odograph/fleet/service';
+import { openSocket } from '@odograph/http/http.fixture';
 import { registrationService } from '@odograph/registration/service';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
@@ -20,20 +20,6 @@ afterAll(() => platform.stop());
 const headersOf = async (path: string, headers: Record<string, string> = {}) =>
   (await fetch(new URL(path, platform.httpUrl), { headers })).headers;
 const asAdmin = { authorization: `Bearer ${testAdminToken}` };
-
-/** Sends bytes on a new connection. @returns everything received until the connection is closed */
-async function answerTo(bytes: string): Promise<string> {
-  const { port, hostname } = new URL(platform.httpUrl);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => undefined);
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  socket.write(bytes);
-  await once(socket, 'close');
-  return text;
-}
 
 /** Finds the last answer of a connection. */
 function lastOf(text: string): string {
@@ -97,7 +83,7 @@ describe('a malformed request gets a failure of the interface', () => {
     ['a body that never comes', jsonStart, 408],
     ['headers that never end', 'GET /health HTTP/1.1\r\nhost: x\r\n', 408],
   ])('%s', async (_what, bytes, status) => {
-    const answer = lastOf(await answerTo(bytes));
+    const answer = lastOf(await openSocket(platform.httpUrl, bytes).answer);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     const [, body = ''] = answer.split('\r\n\r\n');
     expect(JSON.parse(body)).toMatchObject({ error: 'INVALID_PARAMETER' });
@@ -119,16 +105,10 @@ it('blocks an address temporarily after wrong admin tokens, and counts the attem
 
 it('rejects connections above HTTP_MAX_CONNECTIONS', async () => {
   const small = await startTestPlatform([], { HTTP_MAX_CONNECTIONS: '1' });
-  const { port, hostname } = new URL(small.httpUrl);
-  const first = connect(Number(port), hostname);
-  await once(first, 'connect');
-  first.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
-  await once(first, 'data');
-  const second = connect(Number(port), hostname);
-  second.on('error', () => undefined);
-  await once(second, 'close');
-  expect(second.bytesRead).toBe(0);
-  first.destroy();
+  const { socket } = openSocket(small.httpUrl, answered);
+  await once(socket, 'data');
+  expect(await openSocket(small.httpUrl).answer).toBe('');
+  socket.destroy();
   await small.stop();
 });
 

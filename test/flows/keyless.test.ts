@@ -21,6 +21,14 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.disconnectAll());
 
+/** Creates a vehicle whose device is connected. */
+async function newConnected() {
+  const vehicle = await fixture.newVehicle();
+  const device = await fixture.newDevice(vehicle);
+  await device.connect();
+  return { vehicle, device };
+}
+
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
 
 describe('keyless access, from the platform to the device', () => {
@@ -52,9 +60,7 @@ describe('keyless access, from the platform to the device', () => {
   });
 
   it('makes a connected device refuse a revoked authorization, and no other', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const [revoked, kept] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
     expect([device.verdict(revoked.token), device.verdict(kept.token)]).toEqual(['OK', 'OK']);
     await fixture.revoke(revoked.authorizationId);
@@ -63,9 +69,7 @@ describe('keyless access, from the platform to the device', () => {
   });
 
   it('suspends and resumes an authorization at the device, which ends a suspension on its own clock', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const { authorizationId, token } = await fixture.issue(vehicle);
     const suspend = (until: number) => fixture.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
     expect((await suspend(Date.now() + 600_000)).status).toBe(200);
@@ -83,9 +87,7 @@ describe('keyless access, from the platform to the device', () => {
   });
 
   it('replaces an authorization at the device: the update ends the old token', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const old = await fixture.issue(vehicle);
     const { body } = await fixture.api.post(`/v1/bluetooth-token/${old.authorizationId}`, {
       until: Date.now() + 60_000,
@@ -108,10 +110,8 @@ describe('keyless access, from the platform to the device', () => {
   });
 
   it('deletes a driver at every device before it answers, and reports a device that does not confirm in time', async () => {
-    const vehicles = [await fixture.newVehicle(), await fixture.newVehicle()];
-    const devices = [];
-    for (const vehicle of vehicles) devices.push(await fixture.newDevice(vehicle));
-    for (const device of devices) await device.connect();
+    const connected = [await newConnected(), await newConnected()];
+    const [vehicles, devices] = [connected.map(({ vehicle }) => vehicle), connected.map(({ device }) => device)];
     const issued: { token: string }[] = [];
     for (const vehicle of vehicles) issued.push(await fixture.issue(vehicle, 'driver-two'));
     const { status, body } = await fixture.api.delete('/v1/user/driver-two');
@@ -129,9 +129,7 @@ describe('keyless access, from the platform to the device', () => {
   });
 
   it('ends the tokens of a device that is unlinked from its vehicle', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const { authorizationId, token } = await fixture.issue(vehicle);
     await fixture.api.delete('/v1/device', { deviceId: vehicle.deviceId });
     await fixture.expectConfirmed(device);
@@ -164,9 +162,7 @@ describe('key distribution', () => {
   });
 
   it('resumes when the command service starts, regardless of the devices connected at the change', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const { authorizationId, token } = await fixture.issue(vehicle);
     await fixture.stopCommand();
     await fixture.revoke(authorizationId);
@@ -197,9 +193,7 @@ describe('key distribution', () => {
   });
 
   it('recovers a device whose list is newer than that of the platform', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     const [before, after] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
     for (let change = 0; change < 3; change += 1) {
       const body = { authorizationId: before.authorizationId, until: Date.now() + 600_000 };
@@ -215,9 +209,7 @@ describe('key distribution', () => {
   });
 
   it('shows the operator a device that rejects its list because its key differs', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle } = await newConnected();
     await fixture.newDevice(vehicle);
     await eventually(async () => {
       const { rows } = await sql<{ reason: string }>`select refused_reason as reason from device_key
@@ -253,9 +245,7 @@ describe('key distribution', () => {
   });
 
   it('writes an audit row for each list that a device confirms', async () => {
-    const vehicle = await fixture.newVehicle();
-    const device = await fixture.newDevice(vehicle);
-    await device.connect();
+    const { vehicle, device } = await newConnected();
     await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
     await fixture.expectConfirmed(device);
     const { rows } = await sql<{ chain: number; version: number }>`

@@ -38,23 +38,13 @@ interface TraceSpan {
   readonly parentSpanId?: string;
   readonly name: string;
 }
-interface TraceReceiver {
-  readonly url: string;
-  readonly spans: readonly TraceSpan[];
-  /** Everything that it received. */
-  text(): string;
-  close(): void;
-}
-
 /** Receives traces over OTLP/HTTP (OTLP 1.5, "JSON Protobuf Encoding"). */
-async function receiveTraces(): Promise<TraceReceiver> {
+async function receiveTraces() {
   const spans: TraceSpan[] = [];
   let received = '';
   const receive = (body: string): void => {
     received += body;
-    const { resourceSpans } = JSON.parse(body) as {
-      resourceSpans: { scopeSpans: { spans: TraceSpan[] }[] }[];
-    };
+    const { resourceSpans }: { resourceSpans: { scopeSpans: { spans: TraceSpan[] }[] }[] } = JSON.parse(body);
     spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
   };
   const server = createServer((request, response) => {
@@ -96,7 +86,7 @@ let db: Database;
 let dataDirectory: string;
 let certificate: string;
 let mqttUrl: string;
-let receiver: TraceReceiver;
+let receiver: Awaited<ReturnType<typeof receiveTraces>>;
 const scrape = async () => (await fetch(`${platform.httpUrl}/metrics`)).text();
 /** Every name that a scrape of a process with all services can contain. */
 let names: Set<string>;
@@ -215,13 +205,8 @@ describe('the metrics of a process', () => {
   it('report the versions, disk space, database size and the absence of a backup', async () => {
     const text = await scrape();
     expect(text).toContain(`odograph_build_info{version="${platformVersion()}",node="${process.versions.node}"} 1`);
-    const sampleOf = (name: string) =>
-      Number(
-        text
-          .split('\n')
-          .find((line) => line.startsWith(`${name} `))
-          ?.split(' ')[1],
-      );
+    const samples = new Map(text.split('\n').map((line) => line.split(' ', 2) as [name: string, value: string]));
+    const sampleOf = (name: string) => Number(samples.get(name));
     const { bsize, blocks } = await statfs(dataDirectory);
     expect(sampleOf('odograph_disk_size_bytes{setting="DATA_DIR"}')).toBe(bsize * blocks);
     expect(sampleOf('odograph_disk_free_bytes{setting="DATA_DIR"}')).toBeGreaterThan(0);

@@ -123,34 +123,23 @@ describe('an operator who is limited to applications', () => {
     const [own, other, missing] = [operated.names, foreign.names, missingOperated()];
     const before = await rowsOf(foreign);
     const unowned = await createUnownedDevice(platform);
-    const attempts: [(names: OperatedNames) => Promise<{ body: { error?: string } }>, string][] = [
-      [
-        ({ vehicle }) => client.post(`/v1/x/admin/users/${own.user}/vehicles`, { vehicleId: vehicle }),
-        'UNKNOWN_VEHICLE',
-      ],
-      [({ user }) => client.post(`/v1/x/admin/users/${user}/vehicles`, { vehicleId: own.vehicle }), 'UNKNOWN_USER'],
-      [
-        ({ vehicle }) => client.put(`/v1/x/admin/devices/${own.device}/link`, { vehicleId: vehicle }),
-        'UNKNOWN_VEHICLE',
-      ],
-      [({ device }) => client.put(`/v1/x/admin/devices/${device}/link`, { vehicleId: own.vehicle }), 'UNKNOWN_DEVICE'],
-      [({ device }) => client.post(`/v1/x/admin/devices/${device}/link`, { vehicleId: own.vehicle }), 'UNKNOWN_DEVICE'],
-      [({ driver }) => client.get(`/v1/x/admin/persons/${driver}?appId=${own.application}`), 'UNKNOWN_USER'],
-      [
-        ({ upload }) => client.post('/v1/x/admin/quarantine/dismiss', { ids: [own.upload, upload], reason: 'x' }),
-        'NOT_FOUND',
-      ],
-      [({ upload }) => client.post('/v1/x/admin/quarantine/replay', { ids: [own.upload, upload] }), 'NOT_FOUND'],
-      [({ plate }) => client.delete(`/v1/x/admin/registrations/${plate}?appId=${own.application}`), 'UNKNOWN_VEHICLE'],
-      [
-        ({ vehicle }) =>
-          client.post('/v1/x/admin/devices', { id: `x-${vehicle}`, model: 'generic', vehicleId: vehicle }),
-        'UNKNOWN_VEHICLE',
-      ],
-    ];
-    for (const [attempt, code] of attempts) {
-      expect((await attempt(missing)).body.error).toBe(code);
-      expect((await attempt(other)).body.error).toBe(code);
+    const { vehicle: vehicleId, application: appId } = own;
+    for (const { vehicle, user, device, driver, upload, plate } of [missing, other]) {
+      const attempts: [method: 'get' | 'post' | 'put' | 'delete', path: string, code: string, body?: object][] = [
+        ['post', `users/${own.user}/vehicles`, 'UNKNOWN_VEHICLE', { vehicleId: vehicle }],
+        ['post', `users/${user}/vehicles`, 'UNKNOWN_USER', { vehicleId }],
+        ['put', `devices/${own.device}/link`, 'UNKNOWN_VEHICLE', { vehicleId: vehicle }],
+        ['put', `devices/${device}/link`, 'UNKNOWN_DEVICE', { vehicleId }],
+        ['post', `devices/${device}/link`, 'UNKNOWN_DEVICE', { vehicleId }],
+        ['get', `persons/${driver}?appId=${appId}`, 'UNKNOWN_USER'],
+        ['post', 'quarantine/dismiss', 'NOT_FOUND', { ids: [own.upload, upload], reason: 'x' }],
+        ['post', 'quarantine/replay', 'NOT_FOUND', { ids: [own.upload, upload] }],
+        ['delete', `registrations/${plate}?appId=${appId}`, 'UNKNOWN_VEHICLE'],
+        ['post', 'devices', 'UNKNOWN_VEHICLE', { id: `x-${vehicle}`, model: 'generic', vehicleId: vehicle }],
+      ];
+      for (const [method, path, code, body] of attempts) {
+        expect([path, (await client[method](`/v1/x/admin/${path}`, body)).body.error]).toEqual([path, code]);
+      }
     }
     for (const path of [`devices/${unowned}/link`, `devices/${unowned}/secret`, `devices/${unowned}/key`]) {
       const { body } = await client.post(

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { openDatabase } from '@odograph/database/database';
 import { childEnvironment } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
@@ -184,18 +185,13 @@ async function enterActors(): Promise<Actors> {
 }
 
 async function callAsBrowser({ browser, operator }: Pick<Actors, 'browser' | 'operator'>): Promise<void> {
-  const page = watched({
-    origin: platform.httpUrl,
-    cookie: `odograph_session=${planted['token of a browser session']}`,
-  });
-  await page.get(`/queues?token=${planted['token of a browser session']}`);
-  await createApiClient(platform.httpUrl, { origin: platform.httpUrl }).post('/v1/x/session', operator);
-  await watched({ origin: platform.httpUrl }).post('/v1/x/session', {
-    ...operator,
-    password: planted['wrong password'],
-  });
+  const origin = platform.httpUrl;
+  const token = planted['token of a browser session'];
+  await watched({ origin, cookie: `odograph_session=${token}` }).get(`/queues?token=${token}`);
+  await createApiClient(origin, { origin }).post('/v1/x/session', operator);
+  await watched({ origin }).post('/v1/x/session', { ...operator, password: planted['wrong password'] });
   await watched({ origin: 'https://elsewhere.example' }).post('/v1/x/session', operator);
-  await watched({ origin: platform.httpUrl }).post('/v1/x/session', { ...operator, name: [operator.password] });
+  await watched({ origin }).post('/v1/x/session', { ...operator, name: [operator.password] });
   const passwords = { currentPassword: planted['wrong password'], newPassword: operator.password };
   await browser.post('/v1/x/session/password', passwords);
   for (const path of ['/v1/x/session', '/v1/x/admin/operators', '/v1/x/admin/audit', '/v1/parkings', '/docs']) {
@@ -204,25 +200,24 @@ async function callAsBrowser({ browser, operator }: Pick<Actors, 'browser' | 'op
 }
 
 /** Sends the secrets of a device and of a source to the endpoints for other systems and apps. */
-async function callDoors({ device, source }: Pick<Actors, 'device' | 'source'>): Promise<void> {
+async function callEndpoints({ device, source: sender }: Pick<Actors, 'device' | 'source'>): Promise<void> {
   const basic = (name: string, secret: string) => `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
   const osmand = `/in/osmand/${device.deviceId}`;
-  for (const secret of [device.secret, source.secret, planted['wrong token']]) {
+  for (const secret of [device.secret, sender.secret, planted['wrong token']]) {
     await watched({}).get(`${osmand}?secret=${secret}&lat=1&lon=2&timestamp=1`);
     await watched({}).get(`${osmand}?secret=${secret}&secret=${secret}`);
     await watched({ authorization: basic(device.deviceId, secret ?? '') }).post('/in/owntracks', `not JSON ${secret}`);
-    await watched({ authorization: `Bearer ${secret}` }).post('/in/flespi', [
-      { ident: 'planted', timestamp: 'never', secret },
-    ]);
-    await watched({ authorization: `Bearer ${secret}` }).post('/in/flespi', `{"ident":"${secret}`);
-    await watched({ authorization: `Bearer ${secret}` }).post('/in/traccar', { device: { uniqueId: secret } });
+    const source = watched({ authorization: `Bearer ${secret}` });
+    await source.post('/in/flespi', [{ ident: 'planted', timestamp: 'never', secret }]);
+    await source.post('/in/flespi', `{"ident":"${secret}`);
+    await source.post('/in/traccar', { device: { uniqueId: secret } });
   }
 }
 
 /** Sends every secret in each place that accepts it, and in some that do not. */
 async function callEverything({ admin, user, application, device, tokens, ...rest }: Actors): Promise<void> {
   await callAsBrowser(rest);
-  await callDoors({ device, ...rest });
+  await callEndpoints({ device, ...rest });
   const nobody = watched({ 'x-service-token': planted['wrong token'] ?? '', cookie: `session=${tokens.token}` });
   const wrong = { ...application, username: 'driver', password: planted['wrong password'] };
   await nobody.post('/v1/login', wrong);
@@ -257,12 +252,7 @@ async function callEverything({ admin, user, application, device, tokens, ...res
 }
 
 function expectNowhere(text: string): void {
-  const forms = (secret: string) => [
-    secret,
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-    btoa(secret),
-  ];
+  const forms = (one: string) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1), btoa(one)];
   const found = Object.entries(planted).filter(([, secret]) => forms(secret).some((form) => text.includes(form)));
   expect(found.map(([name]) => name)).toEqual([]);
 }
@@ -289,15 +279,9 @@ it('discloses no secret in any answer, page, metric or log line, with the databa
 async function failedStart(settings: Record<string, string>): Promise<string> {
   const given = { HTTP_PORT: '0', MQTT_PORT: '0', LOG_LEVEL: 'trace', DATA_DIR: directory, ...settings };
   const child = spawnServices([], childEnvironment(given));
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-  }
-  const [code] = await once(child, 'close');
-  expect([code, text === '']).toEqual([1, false]);
-  return text;
+  const [[code], ...texts] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  expect([code, texts.join('') === '']).toEqual([1, false]);
+  return texts.join('');
 }
 
 it.each([

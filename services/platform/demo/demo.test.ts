@@ -5,13 +5,13 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadServices } from '../services.ts';
 import { demoDriver } from './records.ts';
-import { type Demo, startDemo } from './seed.ts';
+import { startDemo } from './seed.ts';
 
 let platform: TestPlatform;
-let demo: Demo;
+let demo: Awaited<ReturnType<typeof startDemo>>;
 
 /** Starts the demo with few vehicles and one day, as the first start and each later one do. */
-async function start(): Promise<Demo> {
+async function start() {
   const { httpUrl, mqttUrl, config } = platform;
   const adminToken = await ensureAdminToken(config);
   return startDemo({ httpUrl, mqttUrl, adminToken, dataDirectory: config.DATA_DIR, vehicleCount: 2, days: 1 });

@@ -15,11 +15,7 @@ const parking = {
   ...places.depot,
 };
 /** Around the depot: vehicles of the demo drive in and out. */
-const geofence = {
-  name: 'Vaduz',
-  geometry: { type: 'Point', coordinates: [9.5215, 47.141] },
-  radiusMetres: 1500,
-};
+const geofence = { name: 'Vaduz', geometry: { type: 'Point', coordinates: [9.5215, 47.141] }, radiusMetres: 1500 };
 
 const fromNow = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
 

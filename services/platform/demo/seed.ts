@@ -61,14 +61,6 @@ export interface DemoOptions {
   readonly days: number;
 }
 
-/** A demo whose devices drive and upload. */
-export interface Demo {
-  readonly fleet: DemoFleet;
-  readonly devices: readonly SimulatedDevice[];
-  /** Of the demo's application. */
-  readonly client: DemoClient;
-}
-
 async function logIn(httpUrl: string, { appId, appKey }: DemoFleet): Promise<DemoClient> {
   const { token } = await createClient(httpUrl, {}).post<{ token: string }>('/v1/login', { appId, appKey });
   return createClient(httpUrl, { 'x-service-token': token });
@@ -76,8 +68,8 @@ async function logIn(httpUrl: string, { appId, appKey }: DemoFleet): Promise<Dem
 
 /** Whether every vehicle has trips, which are segmented some seconds after an upload. */
 async function haveTrips(client: DemoClient, { vehicles, historyUntilSeconds: until }: DemoFleet, days: number) {
-  for (const { id } of vehicles)
-    await client.get(`/v1/vehicle/${id}/trips?from=${until - days * 86_400}&until=${until}`);
+  const interval = `from=${until - days * daySeconds}&until=${until}`;
+  for (const { id } of vehicles) await client.get(`/v1/vehicle/${id}/trips?${interval}`);
   return true;
 }
 
@@ -99,7 +91,7 @@ function startDevice(mqttUrl: string, { device, deviceKey }: DemoFleet['vehicles
  * Creates the demo's fleet with days of history, trips, bookings and authorizations, as far as they are missing, and
  * starts its devices.
  */
-export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: DemoOptions): Promise<Demo> {
+export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: DemoOptions) {
   const { dataDirectory, vehicleCount, days } = options;
   const operator = createClient(httpUrl, { authorization: `Bearer ${adminToken}` });
   const fleet = await ensureDemoFleet(dataDirectory, operator, vehicleCount);

@@ -46,15 +46,10 @@ export function usePages<Row>(
     generation.current += 1;
     const mine = generation.current;
     isLoading.value = true;
-    try {
-      const loaded = await request();
-      if (mine !== generation.current) return;
-      rows.value = loaded;
-      failure.value = undefined;
-    } catch (error) {
-      if (mine !== generation.current) return;
-      failure.value = messageOf(error);
-    }
+    const loaded = await request().catch(messageOf);
+    if (mine !== generation.current) return;
+    if (typeof loaded !== 'string') rows.value = loaded;
+    failure.value = typeof loaded === 'string' ? loaded : undefined;
     isLoading.value = false;
   };
   const loadFirst = () =>
@@ -81,11 +76,6 @@ export function usePages<Row>(
     return () => clearInterval(timer);
   }, [...inputs]);
 
-  return {
-    rows: rows.value,
-    failure: failure.value,
-    isLoading: isLoading.value,
-    loadNext,
-    reload: () => void loadFirst(),
-  };
+  const reload = () => void loadFirst();
+  return { rows: rows.value, failure: failure.value, isLoading: isLoading.value, loadNext, reload };
 }

@@ -39,11 +39,7 @@ export const accountTexts = {
       deviceUploadsPerSecond: ['Uploads per second of a device', 'Envois par seconde d’un boîtier'],
       deviceBytesPerSecond: ['Bytes per second of a device', 'Octets par seconde d’un boîtier'],
     },
-    views: {
-      combined: ['Both', 'Les deux'],
-      dynamic: ['Dynamic', 'Dynamique'],
-      fleet: ['Fleet', 'Flotte'],
-    },
+    views: { combined: ['Both', 'Les deux'], dynamic: ['Dynamic', 'Dynamique'], fleet: ['Fleet', 'Flotte'] },
     ratesText: [
       'Rates of devices: 0 means the setting of the platform.',
       'Débits des boîtiers : 0 signifie le réglage de la plateforme.',

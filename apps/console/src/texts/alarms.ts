@@ -3,11 +3,7 @@ import type { TextTree } from './text-tree.ts';
 export const alarmTexts = {
   alarms: {
     title: ['Alarms', 'Alarmes'],
-    tabs: {
-      list: ['Alarms', 'Alarmes'],
-      rules: ['Rules', 'Règles'],
-      geofences: ['Geofences', 'Zones'],
-    },
+    tabs: { list: ['Alarms', 'Alarmes'], rules: ['Rules', 'Règles'], geofences: ['Geofences', 'Zones'] },
     parts: ['Parts of the alarms', 'Parties des alarmes'],
     kinds: {
       towing: ['Towing', 'Remorquage'],
@@ -22,11 +18,7 @@ export const alarmTexts = {
     kind: ['Kind', 'Type'],
     anyKind: ['All kinds', 'Tous les types'],
     state: ['State', 'État'],
-    states: {
-      any: ['Open and past', 'En cours et passées'],
-      open: ['Open', 'En cours'],
-      cleared: ['Past', 'Passées'],
-    },
+    states: { any: ['Open and past', 'En cours et passées'], open: ['Open', 'En cours'], cleared: ['Past', 'Passées'] },
     acknowledgement: ['Acknowledgement', 'Acquittement'],
     acknowledgements: {
       any: ['Acknowledged or not', 'Acquittées ou non'],
@@ -86,10 +78,7 @@ export const alarmTexts = {
       geofenceId: ['Geofence', 'Zone'],
       when: ['Side', 'Côté'],
     },
-    sides: {
-      inside: ['inside', 'à l’intérieur'],
-      outside: ['outside', 'à l’extérieur'],
-    },
+    sides: { inside: ['inside', 'à l’intérieur'], outside: ['outside', 'à l’extérieur'] },
     conditions: {
       towing: [
         'the vehicle is towed or moves with the ignition off',
@@ -191,10 +180,7 @@ export const alarmTexts = {
       "L'identifiant du conducteur ; l'application elle-même si le champ reste vide.",
     ],
     type: ['Type', 'Type'],
-    types: {
-      BOOKING: ['Booking', 'Réservation'],
-      FREE_FLOATING: ['Free-floating', 'Libre-service'],
-    },
+    types: { BOOKING: ['Booking', 'Réservation'], FREE_FLOATING: ['Free-floating', 'Libre-service'] },
     state: ['State', 'État'],
     states: {
       PLANNED: ['Planned', 'Prévue'],

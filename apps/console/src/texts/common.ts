@@ -29,10 +29,7 @@ export const commonTexts = {
     text: ['This page tries again every few seconds.', 'Cette page réessaie toutes les quelques secondes.'],
     retry: ['Try again now', 'Réessayer maintenant'],
   },
-  failed: {
-    title: ['This could not be loaded', 'Le chargement a échoué'],
-    retry: ['Try again', 'Réessayer'],
-  },
+  failed: { title: ['This could not be loaded', 'Le chargement a échoué'], retry: ['Try again', 'Réessayer'] },
   states: {
     moving: ['Moving', 'En route'],
     parked: ['Parked', 'Garé'],
@@ -133,11 +130,7 @@ export const commonTexts = {
     applications: ['Applications', 'Applications'],
     display: ['Display', 'Affichage'],
     theme: ['Theme', 'Thème'],
-    themes: {
-      system: ['Like the system', 'Comme le système'],
-      light: ['Light', 'Clair'],
-      dark: ['Dark', 'Sombre'],
-    },
+    themes: { system: ['Like the system', 'Comme le système'], light: ['Light', 'Clair'], dark: ['Dark', 'Sombre'] },
     language: ['Language', 'Langue'],
     languages: {
       system: ['Like the browser', 'Comme le navigateur'],
@@ -145,10 +138,7 @@ export const commonTexts = {
       fr: ['Français', 'Français'],
     },
     units: ['Units', 'Unités'],
-    unitSystems: {
-      metric: ['Kilometres, °C', 'Kilomètres, °C'],
-      imperial: ['Miles, °F', 'Miles, °F'],
-    },
+    unitSystems: { metric: ['Kilometres, °C', 'Kilomètres, °C'], imperial: ['Miles, °F', 'Miles, °F'] },
     zone: ['Times', 'Heures'],
     zones: {
       local: (zone: string) => [`This browser's zone (${zone})`, `Fuseau de ce navigateur (${zone})`],

@@ -313,21 +313,14 @@ export const vehicleTexts = {
       ended: ['ended', 'terminée'],
       revoked: ['revoked', 'révoquée'],
     },
-    levels: {
-      LOCK_UNLOCK: ['lock and unlock', 'verrouiller et déverrouiller'],
-      DRIVE: ['drive', 'conduire'],
-    },
+    levels: { LOCK_UNLOCK: ['lock and unlock', 'verrouiller et déverrouiller'], DRIVE: ['drive', 'conduire'] },
     bookingStates: {
       PLANNED: ['planned', 'prévue'],
       ACTIVE: ['current', 'en cours'],
       ENDED: ['ended', 'terminée'],
       STOPPED: ['stopped', 'arrêtée'],
     },
-    roles: {
-      viewer: ['viewer', 'lecteur'],
-      driver: ['driver', 'conducteur'],
-      manager: ['manager', 'gestionnaire'],
-    },
+    roles: { viewer: ['viewer', 'lecteur'], driver: ['driver', 'conducteur'], manager: ['manager', 'gestionnaire'] },
   },
   records: {
     gaps: ['Missing readings', 'Relevés manquants'],

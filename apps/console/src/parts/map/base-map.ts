@@ -31,7 +31,7 @@ interface Countries {
 const urls = { coarse: coarseUrl, fine: fineUrl };
 
 /** Loads the countries, 110 million to one or 50 million to one (Natural Earth). @throws when they cannot be loaded */
-async function loadCountries(detail: keyof typeof urls): Promise<Countries> {
+async function loadCountries(detail: Detail): Promise<Countries> {
   const world: World = await (await fetch(urls[detail])).json();
   const { features } = feature(world, world.objects.countries);
   const shapes = features.map((country) => ({ ...country, geometry: onPlane(country.geometry) }));
@@ -128,9 +128,10 @@ function worldStyle(palette: MapPalette): StyleSpecification {
   };
 }
 
-const loaded = new Map<'coarse' | 'fine', Promise<Countries>>();
+type Detail = keyof typeof urls;
+const loaded = new Map<Detail, Promise<Countries>>();
 
-function countries(detail: 'coarse' | 'fine'): Promise<Countries> {
+function countries(detail: Detail): Promise<Countries> {
   const known = loaded.get(detail) ?? loadCountries(detail);
   loaded.set(detail, known);
   known.catch(() => loaded.delete(detail));
@@ -141,7 +142,7 @@ function countries(detail: 'coarse' | 'fine'): Promise<Countries> {
 function drawWorld(map: MapLibreMap): void {
   let isFineAsked = false;
   let isFineShown = false;
-  const draw = async (detail: 'coarse' | 'fine') => {
+  const draw = async (detail: Detail) => {
     const { shapes, names } = await countries(detail);
     if (isFineShown) return;
     isFineShown = detail === 'fine';

@@ -18,12 +18,10 @@ async function loadStyle(url: string, attribution: string): Promise<Detail> {
   const response = await fetch(url, { credentials: 'omit' });
   if (!response.ok) throw new Error(`the style was answered with ${response.status}`);
   const { sources, layers, glyphs, sprite } = (await response.json()) as StyleSpecification;
-  const entries = Object.entries(sources).map(([name, source], index) =>
-    index === 0 && attribution !== '' ? [name, { ...source, attribution }] : [name, source],
-  );
+  const [first] = Object.entries(sources);
+  const attributed = first && attribution !== '' ? { [first[0]]: { ...first[1], attribution } } : {};
   return {
-    sources: Object.fromEntries(entries),
-    layers,
+    ...{ sources: { ...sources, ...attributed }, layers },
     ...(glyphs !== undefined && { glyphs }),
     ...(sprite !== undefined && { sprite }),
   };
@@ -48,22 +46,10 @@ async function loadDetail({ kind, url = '', attribution }: MapSettings, isDark: 
 }
 
 /** Tells the person, on the map, why it has less detail than usual. */
-class Notice implements IControl {
-  readonly #element = document.createElement('p');
-
-  constructor(text: string) {
-    this.#element.className = 'maplibregl-ctrl map-notice';
-    this.#element.role = 'status';
-    this.#element.textContent = text;
-  }
-
-  onAdd(): HTMLElement {
-    return this.#element;
-  }
-
-  onRemove(): void {
-    this.#element.remove();
-  }
+function createNotice(text: string): IControl {
+  const element = document.createElement('p');
+  Object.assign(element, { className: 'maplibregl-ctrl map-notice', role: 'status', textContent: text });
+  return { onAdd: () => element, onRemove: () => element.remove() };
 }
 
 function draw(map: MapLibreMap, { sources, layers, glyphs, sprite }: Detail): void {
@@ -114,7 +100,7 @@ export function addDetail(map: MapLibreMap, isDark: boolean): void {
     isRemoved = true;
   });
   const styled = new Promise((resolve) => void map.once('style.load', resolve));
-  const tell = (text: string) => void (isRemoved || map.addControl(new Notice(text), 'top-left'));
+  const tell = (text: string) => void (isRemoved || map.addControl(createNotice(text), 'top-left'));
   const load = async () => {
     const settings = await answerOf(api.GET('/v1/x/map'));
     const { map: text } = texts.value;
