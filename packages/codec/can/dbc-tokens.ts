@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { AttributeValue, SelectorRange } from './database.ts';
 
 /** A file beyond this size is not read: real ones stay below 10 MB. */
-export const maximumFileBytes = 16 * 1024 * 1024;
+export const maxFileBytes = 16 * 1024 * 1024;
 
 /** More faults than these are not listed, and more unreadable statements end the reading. */
-export const maximumFaults = 1000;
+export const maxFaults = 1000;
 /** Of names and numbers; C identifiers in DBC files have at most 128 characters. */
 const maxTokenLength = 128;
 /** Of a fault: texts of a file may be megabytes long. */

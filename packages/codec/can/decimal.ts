@@ -6,17 +6,17 @@ export interface Decimal {
 
 const form = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 /** Bounds the cost of arithmetic with what a file or a client says. */
-const maximumDigits = 60;
+const maxDigits = 60;
 
 /** Parses a decimal number such as `-0.5` or `1E-7`. @returns undefined for any other text, and beyond 60 digits */
 export function parseDecimal(text: string): Decimal | undefined {
-  if (text.length > 2 * maximumDigits) return undefined;
+  if (text.length > 2 * maxDigits) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = form.exec(text) ?? [];
   if (whole === '' && fraction === '') return undefined;
   const digits = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n);
   if (digits === 0n) return { digits: 0n, places: 0 };
   const places = fraction.length - Number(exponent);
-  if (Math.abs(places) > maximumDigits || whole.length + fraction.length > maximumDigits) return undefined;
+  if (Math.abs(places) > maxDigits || whole.length + fraction.length > maxDigits) return undefined;
   return shorten({ digits, places });
 }
 

@@ -255,10 +255,10 @@ export function readShipped(name: (typeof shippedDatabases)[number]): Promise<Bu
 export type FrameValues = (frames: readonly RawCanFrame[]) => CanDatum[];
 
 /** As many as a device may give itself. */
-const maximumValues = 1000;
+const maxValues = 1000;
 /** Characters of keys and labels; the same bounds as for the `can` values of a device. */
-const maximumKeyLength = 256;
-const maximumLabelLength = 1024;
+const maxKeyLength = 256;
+const maxLabelLength = 1024;
 
 /** A DBC file that is ready to decode the frames of a vehicle model. */
 export interface ModelDatabase {
@@ -317,11 +317,11 @@ function nameSignalsByKey({ messages }: CanDatabase): void {
 }
 
 function lengthFaults({ name, line, labels }: CanSignal): DbcFault[] {
-  if (name.length > maximumKeyLength) {
-    return [{ line, message: `the key ${name.slice(0, 40)}… has more than ${maximumKeyLength} characters` }];
+  if (name.length > maxKeyLength) {
+    return [{ line, message: `the key ${name.slice(0, 40)}… has more than ${maxKeyLength} characters` }];
   }
-  const isLong = [...labels.values()].some((label) => label.length > maximumLabelLength);
-  return isLong ? [{ line, message: `a label of signal ${name} has more than ${maximumLabelLength} characters` }] : [];
+  const isLong = [...labels.values()].some((label) => label.length > maxLabelLength);
+  return isLong ? [{ line, message: `a label of signal ${name} has more than ${maxLabelLength} characters` }] : [];
 }
 
 /** The last value of each key; labels in place of numbers. Signals that a J1939 device marks as without a value are left out. */
@@ -335,7 +335,7 @@ function valuesOf(frames: readonly RawCanFrame[], decode: Decoder): CanDatum[] {
       const text = label ?? String(value);
       if (!values.has(signal)) {
         characters += signal.length + text.length;
-        if (values.size === maximumValues || characters > maximumReadingBytes) continue;
+        if (values.size === maxValues || characters > maximumReadingBytes) continue;
       }
       values.set(signal, text);
     }

@@ -10,8 +10,8 @@ import {
 import {
   decodeFile,
   type Labels,
-  maximumFaults,
-  maximumFileBytes,
+  maxFaults,
+  maxFileBytes,
   type SignalStatement,
   type SignalTarget,
   type Statement,
@@ -27,7 +27,7 @@ const extendedFlag = 0x8000_0000;
 /** The name of a message that only holds signals without a message. */
 const independentSignals = 'VECTOR__INDEPENDENT_SIG_MSG';
 /** Of a J1939 message in several packets (SAE J1939-21, "Transport protocol"); CAN FD carries up to 64. */
-const maximumMessageBytes = 1785;
+const maxMessageBytes = 1785;
 
 /** A database while the statements of its file are applied. */
 class DatabaseDraft {
@@ -52,7 +52,7 @@ class DatabaseDraft {
       return true;
     } catch (error) {
       if (!(error instanceof StatementFault)) throw error;
-      if (this.faults.length === maximumFaults) this.unlisted += 1;
+      if (this.faults.length === maxFaults) this.unlisted += 1;
       else this.faults.push({ line: error.line, message: error.message });
       return false;
     }
@@ -111,8 +111,8 @@ class DatabaseDraft {
       const hint = isExtended ? '29 bits' : `11 bits; ${extendedFlag} is added to extended ids`;
       throw new StatementFault(line, `the id ${id} of message ${name} has more than ${hint}`);
     }
-    if (length > maximumMessageBytes) {
-      throw new StatementFault(line, `message ${name} has ${length} bytes, more than ${maximumMessageBytes}`);
+    if (length > maxMessageBytes) {
+      throw new StatementFault(line, `message ${name} has ${length} bytes, more than ${maxMessageBytes}`);
     }
     if (first) throw new StatementFault(line, `message ${name} has the id of ${first.name} in line ${first.line}`);
     this.#message = {
@@ -264,7 +264,7 @@ function renameSignals(draft: DatabaseDraft, { name: message, signals }: CanMess
 }
 
 /** Bounds the recursion while decoding; real messages need three. */
-const maximumNesting = 8;
+const maxNesting = 8;
 
 /** Finds the multiplexer of every multiplexed signal. Signals that no frame could contain are faults and are left out. */
 function applyMultiplexing(draft: DatabaseDraft, statements: readonly Statement[]): void {
@@ -330,13 +330,13 @@ function selectByNumber(
 
 function checkNesting(signal: CanSignal, present: ReadonlySet<CanSignal>): void {
   let one = signal;
-  for (let level = 0; level <= maximumNesting; level += 1) {
+  for (let level = 0; level <= maxNesting; level += 1) {
     if (!one.selection) return;
     one = one.selection.multiplexer;
     if (!present.has(one))
       throw new StatementFault(signal.line, `the multiplexer of signal ${signal.name} is left out`);
   }
-  const reason = `is selected by itself or nested in more than ${maximumNesting} multiplexers`;
+  const reason = `is selected by itself or nested in more than ${maxNesting} multiplexers`;
   throw new StatementFault(signal.line, `signal ${signal.name} ${reason}`);
 }
 
@@ -353,8 +353,8 @@ export interface ParsedDbc {
 export function parseDbc(file: string | Uint8Array): ParsedDbc {
   const draft = new DatabaseDraft();
   const { database, faults } = draft;
-  if (file.length > maximumFileBytes) {
-    faults.push({ line: 1, message: `the file has more than ${maximumFileBytes} bytes` });
+  if (file.length > maxFileBytes) {
+    faults.push({ line: 1, message: `the file has more than ${maxFileBytes} bytes` });
     return { database, faults };
   }
   const text = typeof file === 'string' ? file.replace(/^\ufeff/, '') : decodeFile(file);

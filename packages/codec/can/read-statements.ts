@@ -1,6 +1,6 @@
 import type { AttributeValue, DbcFault, SelectorRange } from './database.ts';
 import type { Labels, SignalTarget, Statement, Target } from './dbc-tokens.ts';
-import { maximumFaults, StatementFault, TokenReader } from './dbc-tokens.ts';
+import { maxFaults, StatementFault, TokenReader } from './dbc-tokens.ts';
 
 /** Statements without an effect on decoding. */
 const ignored = [
@@ -40,8 +40,8 @@ export function readStatements(text: string): { statements: Statement[]; faults:
   const faults: DbcFault[] = [];
   while (!tokens.isAtEnd) {
     const { text: keyword, line } = tokens.token;
-    if (faults.length === maximumFaults) {
-      faults.push({ line, message: `not read from here on, after ${maximumFaults} faults`, isFatal: true });
+    if (faults.length === maxFaults) {
+      faults.push({ line, message: `not read from here on, after ${maxFaults} faults`, isFatal: true });
       break;
     }
     try {

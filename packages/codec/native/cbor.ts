@@ -17,7 +17,7 @@ export function isCbor(payload: Uint8Array): boolean {
 }
 
 /** Arrays and maps of a payload: more than any reading of that size has, and few enough to hold in memory. */
-const maximumContainers = Math.ceil(maximumPacketBytes / 6);
+const maxContainers = Math.ceil(maximumPacketBytes / 6);
 
 const major = { text: 3, array: 4, map: 5 };
 
@@ -33,7 +33,7 @@ class StrictTokenizer extends Tokenizer {
     const type = (this.data[start] ?? 0) >> 5;
     if (type === major.array || type === major.map) {
       this.#containers += 1;
-      if (this.#containers > maximumContainers) throw new RangeError('too many arrays and maps');
+      if (this.#containers > maxContainers) throw new RangeError('too many arrays and maps');
     }
     const token = super.next();
     if (type === major.text && String(token.value).includes('\ufffd')) this.#requireUtf8(start);

@@ -45,9 +45,9 @@ export interface DecodedTelemetry {
 }
 
 /** Further invalid values of a reading are dropped without a report. */
-const maximumFaults = 100;
+const maxFaults = 100;
 /** Beyond these, values at fault of an upload are not reported either: two bytes of it are enough for one. */
-const maximumFaultsOfUpload = 1000;
+const maxFaultsOfUpload = 1000;
 const { location, status, electric, fleet, alarms, sensors, frames, timestamp } = TelemetryReading.properties;
 const readingCheck = Compile(TelemetryReading);
 const timeCheck = Compile(timestamp);
@@ -159,7 +159,7 @@ function keepValidParts(index: number, value: unknown, faults: UploadFault[]): T
   }
   const dropped: UploadFault[] = [];
   const drop = (reason: UploadFault['reason'], { field, rule }: SchemaRule) => {
-    const isReported = dropped.length < maximumFaults && faults.length + dropped.length < maximumFaultsOfUpload;
+    const isReported = dropped.length < maxFaults && faults.length + dropped.length < maxFaultsOfUpload;
     if (isReported) dropped.push({ index, reason, field, message: `${field} ${rule}` });
   };
   const reading = validParts(value, '', (fault) => drop('INVALID_VALUE', fault));

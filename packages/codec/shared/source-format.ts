@@ -27,16 +27,13 @@ interface EndpointRules {
   readonly deviceHeader?: string;
   /** Decodes a body in protobuf. @throws InvalidMessage */
   decodeProtobuf?(body: Buffer): unknown;
-  /** What a sender gets for a request that is accepted, an empty one included; by default the number of messages. */
+  /** The answer to an accepted request, an empty one included; by default the number of messages. */
   readonly answer?: unknown;
 }
 
 export interface SourceFormat {
   readonly endpoint?: EndpointRules;
-  /**
-   * Splits a request into messages with their devices.
-   * @throws InvalidMessage naming the field at fault
-   */
+  /** Splits a request into messages with their devices. @throws InvalidMessage naming the field at fault */
   split(request: SourceRequest): SourceMessage[];
   /** Converts a message to a reading, which is not checked; undefined for a message that has none. */
   toReading(message: Readonly<Record<string, unknown>>): unknown;

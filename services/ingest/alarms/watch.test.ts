@@ -120,7 +120,7 @@ describe('a command', () => {
     return rows[0]?.id;
   };
 
-  it('that nobody answered raises one alarm, which a late answer ends', () =>
+  it('without an answer raises one alarm, which a late answer ends', () =>
     withRule('unanswered-command', {}, async ({ trx, vehicle, alarms }) => {
       await end(trx, vehicle, 'refused', 20);
       const id = await end(trx, vehicle, 'unknown', 10);

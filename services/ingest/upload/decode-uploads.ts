@@ -10,20 +10,20 @@ import { type QuarantineFault, type UploadInProgress, uploadBytes } from '../pip
 const dayMicroseconds = 86_400_000_000;
 
 /**
- * Decodes the uploads of a batch. Readings too far ahead of `nowMs` and readings older than `maximumAgeDays` become faults.
+ * Decodes the uploads of a batch. Readings too far ahead of `nowMs` and readings older than `maxAgeDays` become faults.
  * Replays and imports have no age limit: the operator decided to store them.
  */
 export function decodeUploads(
   uploads: readonly QueuedUpload[],
   nowMs: number,
-  maximumAgeDays = Number.POSITIVE_INFINITY,
+  maxAgeDays = Number.POSITIVE_INFINITY,
 ): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
     const { format = 'native', text, receivedAtMs } = upload;
     const decoded = { upload, ...decodeUpload(format, text ?? uploadBytes(upload), receivedAtMs) };
     const isLimited = upload.quarantineId === undefined && !upload.isImport;
-    const oldest = isLimited ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
+    const oldest = isLimited ? nowMs * 1000 - maxAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
       const fault = { index, field: 'timestamp' };
       if (timeMicroseconds > latest) {
@@ -31,7 +31,7 @@ export function decodeUploads(
         return { ...fault, reason: 'IN_THE_FUTURE', message };
       }
       if (timeMicroseconds >= oldest) return undefined;
-      return { ...fault, reason: 'TOO_OLD', message: `timestamp is more than ${maximumAgeDays} days in the past` };
+      return { ...fault, reason: 'TOO_OLD', message: `timestamp is more than ${maxAgeDays} days in the past` };
     });
   });
 }
@@ -54,7 +54,7 @@ export function rejectReadings(
 const hourMs = 3_600_000;
 /** Chunks created by other batches and processes are unknown for at most this long. */
 const refreshMs = 1000;
-const maximumDevices = 10_000;
+const maxDevices = 10_000;
 
 /** The chunks of `reading` that exist, by their number since the epoch. */
 interface Chunks {
@@ -87,7 +87,7 @@ async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
 export class ChunkBudget {
   readonly #db: Database;
   readonly #perHour: number;
-  readonly #created = new WindowCounter(hourMs, maximumDevices);
+  readonly #created = new WindowCounter(hourMs, maxDevices);
   #chunks: Chunks | undefined;
 
   constructor(db: Database, perHour: number) {

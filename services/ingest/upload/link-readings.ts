@@ -65,7 +65,7 @@ export async function findPrivacyIntervals(db: Database, vehicleId: number): Pro
 }
 
 /** Devices in the cache; at this size it is cleared. */
-const maximumDevices = 200_000;
+const maxDevices = 200_000;
 
 /** Caches the links of devices for one version of the ingest decisions (packages/database/ingest-barrier.ts). */
 export class LinkCache {
@@ -78,7 +78,7 @@ export class LinkCache {
     version: number,
     deviceIds: Iterable<string>,
   ): Promise<ReadonlyMap<string, readonly Link[]>> {
-    if (version !== this.#version || this.#links.size > maximumDevices) {
+    if (version !== this.#version || this.#links.size > maxDevices) {
       this.#version = version;
       this.#links = new Map();
     }

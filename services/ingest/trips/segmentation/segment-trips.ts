@@ -223,10 +223,7 @@ function remember(state: SegmentState, reading: TripReading, place: Place | unde
   keepValues(state.values, reading);
 }
 
-/**
- * Adds the next reading of a vehicle, in time order, to the state.
- * @returns the trips that it ends, in time order
- */
+/** Adds the next reading of a vehicle, in time order, to the state. @returns the trips that it ends, in time order */
 export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   const trips: Trip[] = [];
   const place = placeOf(reading);
