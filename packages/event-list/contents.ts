@@ -12,10 +12,13 @@ import type { EventRow } from './entries.ts';
 /** The content of resources by their ids, as the interface shows them now; those that are gone are missing. */
 type Contents = ReadonlyMap<string, object>;
 
-const byId = <Resource extends object>(
-  resources: readonly Resource[],
-  idOf: (resource: Resource) => string,
-): Contents => new Map(resources.map((resource) => [idOf(resource), resource]));
+const byId = (resources: readonly { readonly id: string }[]): Contents =>
+  new Map(resources.map((one) => [one.id, one]));
+
+const findAlarms = async (db: Database, ids: readonly string[]) =>
+  byId(await selectAlarms(db, sql`alarm.id = any (${[...ids]}::uuid[])`));
+
+const findCommands = async (db: Database, ids: readonly string[]) => byId(await findShownCommands(db, ids));
 
 async function select(db: Database, query: RawBuilder<{ id: string; data: object }>): Promise<Contents> {
   const { rows } = await query.execute(db);
@@ -43,7 +46,7 @@ const findAuthorizations = (db: Database, ids: readonly string[], viewer: Viewer
 async function findTrips(db: Database, ids: readonly string[]): Promise<Contents> {
   const { rows } = await sql<TripRow>`select ${tripColumns} from ${tripTables}
     where trip.id = any (${[...ids]}::uuid[]) and ${tripIsOver}`.execute(db);
-  return byId(rows.map(showTrip), (trip) => trip.trip_id);
+  return new Map(rows.map(showTrip).map((trip) => [trip.trip_id, trip]));
 }
 
 const flags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'];
@@ -75,15 +78,8 @@ interface Kind {
 
 const device: Kind = { idName: 'deviceId', find: findNothing };
 const kinds: Readonly<Record<string, Kind>> = {
-  alarm: {
-    idName: 'id',
-    find: async (db, ids) =>
-      byId(await selectAlarms(db, sql`alarm.id = any (${[...ids]}::uuid[])`), (alarm) => alarm.id),
-  },
-  command: {
-    idName: 'id',
-    find: async (db, ids) => byId(await findShownCommands(db, ids), (command) => command.id),
-  },
+  alarm: { idName: 'id', find: findAlarms },
+  command: { idName: 'id', find: findCommands },
   booking: { idName: 'bookingId', find: findBookings },
   authorization: { idName: 'authorizationId', find: findAuthorizations },
   trip: { idName: 'trip_id', find: findTrips },

@@ -40,7 +40,6 @@ export function isBefore(one: EventCursor, other: EventCursor): boolean {
   return false;
 }
 
-/** The longest text of a cursor. */
 const form = /^(\d{1,18})-(\d{1,18})(?:-(?:e(\d{1,18})|r(\d{1,18})-(\d{1,18})-(\d{1,10})))?$/;
 
 /** Formats a cursor as opaque text of at most 80 characters. */

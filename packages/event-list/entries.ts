@@ -19,15 +19,17 @@ export interface EventRow {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A request for a page of rows. */
-interface RowRequest {
-  readonly applicationIds: readonly number[];
+/** A request for a page of entries. */
+interface EntryRequest {
   readonly after: EventCursor;
-  /** Only rows of earlier transactions. */
+  /** Only entries of earlier transactions. */
   readonly horizon: bigint;
   readonly limit: number;
-  readonly types: readonly EventType[];
   readonly vehicleIds: readonly number[] | undefined;
+}
+interface RowRequest extends EntryRequest {
+  readonly applicationIds: readonly number[];
+  readonly types: readonly EventType[];
 }
 
 /** Entries in order, and the cursor up to which they are complete. */
@@ -37,16 +39,12 @@ export interface Entries<Entry> {
   readonly more: boolean;
 }
 
-interface Row {
-  transaction: string;
-  number: string;
-  type: EventType;
-  time: string;
-  app_id: string;
-  vehicle_id: number | null;
-  subject: string;
-  details: Record<string, unknown> | null;
-  is_asked: boolean;
+interface Row extends Pick<EventRow, 'type' | 'time' | 'appId' | 'subject'> {
+  readonly transaction: string;
+  readonly number: string;
+  readonly vehicleId: number | null;
+  readonly details: EventRow['details'] | null;
+  readonly isAsked: boolean;
 }
 
 /** Rows examined for each one of a page of which only some are asked for, and at most. */
@@ -60,7 +58,7 @@ const maxExamined = 5000;
 export async function readRows(db: Database, request: RowRequest): Promise<Entries<EventRow>> {
   const { applicationIds, after, horizon, limit, types, vehicleIds } = request;
   const isFiltered = vehicleIds !== undefined || types.length < eventTypes.length - 1;
-  const most = isFiltered ? Math.max(limit, Math.min(limit * examinedShare, maxExamined)) : limit;
+  const maxRows = isFiltered ? Math.max(limit, Math.min(limit * examinedShare, maxExamined)) : limit;
   const cursor = sql`(${String(after.transaction)}::xid8, ${String(after.event)}::bigint)`;
   const ofVehicles = vehicleIds === undefined ? sql`true` : sql`page.vehicle_id = any (${[...vehicleIds]}::integer[])`;
   const isAsked = sql`page.type = any (${[...types]}::text[]) and ${ofVehicles}
@@ -70,24 +68,25 @@ export async function readRows(db: Database, request: RowRequest): Promise<Entri
       select row.* from unnest(${[...applicationIds]}::integer[]) as one (id) cross join lateral (
         select * from event where application_id = one.id and (transaction_id, id) > ${cursor}
           and transaction_id < ${String(horizon)}::xid8
-        order by transaction_id, id limit ${most}) as row
-      order by row.transaction_id, row.id limit ${most}),
+        order by transaction_id, id limit ${maxRows}) as row
+      order by row.transaction_id, row.id limit ${maxRows}),
     asked as materialized (
       select page.* from page left join vehicle on vehicle.id = page.vehicle_id where ${isAsked}
       order by page.transaction_id, page.id limit ${limit}),
     last as (select * from page order by transaction_id desc, id desc limit 1)
     select found.transaction_id::text as transaction, found.id::text as number,
-      found.type, ${isoTime('found.occurred_at')} as time, application.app_id, found.vehicle_id, found.subject, found.details, found.is_asked
+      found.type, ${isoTime('found.occurred_at')} as time, application.app_id as "appId", found.vehicle_id as "vehicleId",
+      found.subject, found.details, found.is_asked as "isAsked"
     from (select *, true as is_asked from asked union all
-      select *, false from last where (select count(*) from page) >= ${most} or (select count(*) from asked) >= ${limit}) as found
+      select *, false from last where (select count(*) from page) >= ${maxRows} or (select count(*) from asked) >= ${limit}) as found
     join application on application.id = found.application_id
     order by found.transaction_id, found.id, found.is_asked desc`.execute(db);
   return toEntries(rows, request);
 }
 
 function toEntries(rows: readonly Row[], { after, horizon, limit }: RowRequest): Entries<EventRow> {
-  const entries = rows.filter((row) => row.is_asked).map((row) => toEntry(row, after.epoch));
-  const examined = rows.find((row) => !row.is_asked);
+  const entries = rows.filter((row) => row.isAsked).map((row) => toEntry(row, after.epoch));
+  const examined = rows.find((row) => !row.isAsked);
   // A replica that lags behind the one that issued the cursor must not move it back.
   const end = horizon > after.transaction ? startOf(after.epoch, horizon) : after;
   if (!examined) return { entries, until: end, more: false };
@@ -96,16 +95,9 @@ function toEntries(rows: readonly Row[], { after, horizon, limit }: RowRequest):
   return { entries, until, more: true };
 }
 
-function toEntry(row: Row, epoch: bigint): EventRow {
-  return {
-    cursor: { ...startOf(epoch, BigInt(row.transaction)), event: BigInt(row.number) },
-    type: row.type,
-    time: row.time,
-    appId: row.app_id,
-    vehicleId: row.vehicle_id ?? undefined,
-    subject: row.subject,
-    details: row.details ?? undefined,
-  };
+function toEntry({ transaction, number, vehicleId, details, isAsked: _, ...row }: Row, epoch: bigint): EventRow {
+  const cursor = { ...startOf(epoch, BigInt(transaction)), event: BigInt(number) };
+  return { ...row, cursor, vehicleId: vehicleId ?? undefined, details: details ?? undefined };
 }
 
 /** A stored reading as an event. */
@@ -122,28 +114,20 @@ export interface ReadingEvent {
 /** Larger than every number of a batch, and written with 18 digits. */
 const afterAllBatches = 999_999_999_999_999_999n;
 
-interface ReadingRequest {
-  readonly applicationId: number;
-  readonly after: EventCursor;
-  readonly horizon: bigint;
-  readonly limit: number;
-  readonly vehicleIds: readonly number[] | undefined;
-}
-
 /** Reads the readings stored behind a cursor. Leaves out those of deleted vehicles. */
-export async function readReadings(db: Database, request: ReadingRequest): Promise<Entries<ReadingEvent>> {
+export async function readReadings(
+  db: Database,
+  request: EntryRequest & { readonly applicationId: number },
+): Promise<Entries<ReadingEvent>> {
   const { after, vehicleIds } = request;
   // The readings of a transaction come before its events.
   const start = after.event > 0n ? { ...startOf(after.epoch, after.transaction), batch: afterAllBatches } : after;
   const page = await findPage(db, { ...request, after: start, areFew: vehicleIds !== undefined });
   const readings = await readChangedReadings(db, page);
-  const vehicles = await findVehicles(
-    db,
-    request.applicationId,
-    readings.map(({ cursor }) => cursor.vehicleId),
-  );
+  const ids = new Set(readings.map(({ cursor }) => cursor.vehicleId));
+  const vehicles = ids.size > 0 ? await findVehicles(db, request.applicationId, ids) : undefined;
   const entries = readings.flatMap(({ cursor, members }) => {
-    const vehicle = vehicles.get(cursor.vehicleId);
+    const vehicle = vehicles?.get(cursor.vehicleId);
     if (!vehicle) return [];
     const { time, vehicleId } = cursor;
     const data = `{${vehicle.member}${members}}`;
@@ -153,22 +137,11 @@ export async function readReadings(db: Database, request: ReadingRequest): Promi
   return { entries, until: isBefore(until, after) ? after : until, more: page.more };
 }
 
-interface NamedVehicle {
-  id: number;
-  appId: string;
-  member: string;
-}
-
-async function findVehicles(
-  db: Database,
-  applicationId: number,
-  ids: readonly number[],
-): Promise<Map<number, NamedVehicle>> {
-  if (ids.length === 0) return new Map();
-  const { rows } = await sql<NamedVehicle>`
+async function findVehicles(db: Database, applicationId: number, ids: ReadonlySet<number>) {
+  const { rows } = await sql<{ id: number; appId: string; member: string }>`
     select vehicle.id, application.app_id as "appId", ${vehicleMember} as member
     from vehicle join application on application.id = vehicle.application_id
-    where vehicle.id = any (${[...new Set(ids)]}::integer[]) and vehicle.application_id = ${applicationId}
+    where vehicle.id = any (${[...ids]}::integer[]) and vehicle.application_id = ${applicationId}
       and vehicle.deleted_at is null`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -27,7 +27,7 @@ export interface PlatformEvent {
 export interface EventRequest {
   readonly applicationId: number;
   readonly after: EventCursor;
-  /** Most events of a page. */
+  /** Maximum events of a page. */
   readonly limit: number;
   /** All types by default. */
   readonly types?: ReadonlySet<EventType>;

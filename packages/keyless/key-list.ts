@@ -45,6 +45,9 @@ export interface DeviceIdentity {
   readonly keyVersion: number;
 }
 
+/** Signs and confirms key lists for a device. */
+type Signer = Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>;
+
 const format = 2;
 const confirmationFormat = 1;
 
@@ -66,11 +69,7 @@ function signedBytes(crypto: KeylessCrypto, deviceId: string, list: KeyList): Ui
 }
 
 /** Signs a key list for one device. @param deviceKey of the version that the list names */
-export function signKeyList(
-  crypto: KeylessCrypto,
-  { deviceId, deviceKey }: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
-  list: KeyList,
-): KeyListMessage {
+export function signKeyList(crypto: KeylessCrypto, { deviceId, deviceKey }: Signer, list: KeyList): KeyListMessage {
   const mac = crypto.hmacSha256(listKey(crypto, deviceKey), signedBytes(crypto, deviceId, list));
   return { ...list, mac: toBase64Url(mac) };
 }
@@ -116,7 +115,7 @@ export type ConfirmedList = Pick<KeyList, 'version' | 'keyVersion'>;
 
 function confirmationMac(
   crypto: KeylessCrypto,
-  { deviceId, deviceKey }: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
+  { deviceId, deviceKey }: Signer,
   { version, keyVersion }: ConfirmedList,
 ): Uint8Array {
   const header = concat(ascii('confirmation'), Uint8Array.of(confirmationFormat), deviceTag(crypto, deviceId));
@@ -124,21 +123,12 @@ function confirmationMac(
 }
 
 /** Signs the confirmation that a device has a key list. @returns `mac` of the acknowledgement */
-export function signConfirmation(
-  crypto: KeylessCrypto,
-  device: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
-  list: ConfirmedList,
-): string {
+export function signConfirmation(crypto: KeylessCrypto, device: Signer, list: ConfirmedList): string {
   return toBase64Url(confirmationMac(crypto, device, list));
 }
 
 /** Verifies `mac` of an acknowledgement in constant time: only the holder of the device key can confirm a key list. */
-export function isConfirmation(
-  crypto: KeylessCrypto,
-  device: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
-  list: ConfirmedList,
-  mac: string,
-): boolean {
+export function isConfirmation(crypto: KeylessCrypto, device: Signer, list: ConfirmedList, mac: string): boolean {
   const bytes = fromBase64Url(mac);
   return bytes !== undefined && equalInConstantTime(confirmationMac(crypto, device, list), bytes);
 }
