@@ -95,7 +95,8 @@ function toEntries(rows: readonly Row[], { after, horizon, limit }: RowRequest):
   return { entries, until, more: true };
 }
 
-function toEntry({ transaction, number, vehicleId, details, isAsked: _, ...row }: Row, epoch: bigint): EventRow {
+function toEntry(found: Row, epoch: bigint): EventRow {
+  const { transaction, number, vehicleId, details, isAsked: _, ...row } = found;
   const cursor = { ...startOf(epoch, BigInt(transaction)), event: BigInt(number) };
   return { ...row, cursor, vehicleId: vehicleId ?? undefined, details: details ?? undefined };
 }
