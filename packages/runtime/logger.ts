@@ -81,3 +81,10 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
+
+/** Creates the logger of a process: lines for people on a terminal, JSON lines elsewhere. */
+export async function openLogger(level: string): Promise<Logger> {
+  if (!process.stdout.isTTY) return createLogger(level);
+  const { default: pretty } = await import('pino-pretty');
+  return createLogger(level, pretty({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true }));
+}

@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os';
 import type { Http } from '@odograph/http/http';
 import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { createLogger, type Logger } from '@odograph/runtime/logger';
+import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
 import { type Platform, startPlatform } from './platform.ts';
@@ -44,7 +44,7 @@ function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 
 async function main(names: readonly string[]): Promise<void> {
   const serviceNames = selectServices(names);
   const config = readConfig();
-  const logger = createLogger(config.LOG_LEVEL);
+  const logger = await openLogger(config.LOG_LEVEL);
   stopWithNpm(logger);
   await checkBeforeStart(config, serviceNames);
   const services = await loadServices(serviceNames);

@@ -1,7 +1,12 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { createLogger, type Logger } from '@odograph/runtime/logger';
+import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import closeWithGrace from 'close-with-grace';
 import { startPlatform } from '../platform.ts';
@@ -48,7 +53,7 @@ function describeDemo(httpUrl: string, mqttUrl: string, { appId, appKey, vehicle
 }
 
 /** Runs the platform with a simulated fleet until it is stopped. */
-async function runDemo(config: Config, logger: Logger): Promise<void> {
+async function runDemo(config: Config, logger: Logger, opensBrowser: boolean): Promise<void> {
   stopWithNpm(logger);
   await checkBeforeStart(config, selectServices([]));
   const platform = await startPlatform(config, logger, await loadServices()).catch((error: unknown) => {
@@ -70,6 +75,34 @@ async function runDemo(config: Config, logger: Logger): Promise<void> {
     await Promise.all(devices.map((device) => device.stop()));
   };
   process.stdout.write(describeDemo(httpUrl, mqttUrl, fleet));
+  if (opensBrowser) await openBrowser(httpUrl, fleet);
+}
+
+/**
+ * Opens the browser, signed in. A page of this process sets the cookie of a session: cookies are shared by all ports of a
+ * host. Its address works once.
+ */
+async function openBrowser(httpUrl: string, { operator }: DemoFleet): Promise<void> {
+  const signedIn = await fetch(`${httpUrl}/v1/x/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: httpUrl },
+    body: JSON.stringify(operator),
+  });
+  const cookies = signedIn.headers.getSetCookie();
+  if (!signedIn.ok || cookies.length === 0) throw new Error(`sign-in: ${signedIn.status} ${await signedIn.text()}`);
+  const path = `/${randomUUID()}`;
+  const server = createServer((request, response) => {
+    if (request.url !== path) return response.writeHead(404).end();
+    response.writeHead(302, { location: `${httpUrl}/`, 'set-cookie': cookies, 'referrer-policy': 'no-referrer' }).end();
+    return server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  server.unref();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const openers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
+  const opener = spawn(openers[process.platform] ?? 'xdg-open', [url], { stdio: 'ignore' });
+  opener.once('error', () => process.stdout.write(`  Open ${url} (works once)\n\n`));
 }
 
 /** Shows the streets on which the demo drives, unless the settings name another map. */
@@ -80,7 +113,7 @@ function withStreets(config: Config): Config {
 
 try {
   const config = withStreets(readConfig());
-  await runDemo(config, createLogger(config.LOG_LEVEL));
+  await runDemo(config, await openLogger(config.LOG_LEVEL), process.argv.includes('--open'));
 } catch (error) {
   const isExpected = error instanceof InvalidSettings || error instanceof StartFailure;
   process.stderr.write(`${isExpected ? error.message : String((error as Error).stack ?? error)}\n`);
