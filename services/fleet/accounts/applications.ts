@@ -169,14 +169,19 @@ function addCredentialRoutes(http: Http, { db }: Fleet): void {
 
 /** Deletes the vehicles of an application in transactions of their own, each of which excludes ingest. */
 async function deleteVehicles(db: Kysely<Tables>, changes: ChangeAnnouncer, applicationId: number): Promise<void> {
-  for (let deleted = ['']; deleted.length > 0; ) {
-    deleted = await changeLinks(db, async (trx) => {
-      // In the transaction that excludes others: the same request may be on its way twice.
-      const ids = await findVehicleIds(trx, applicationId, vehiclesPerTransaction);
-      for (const id of ids) await deleteVehicle(trx, { applicationId }, id);
-      return ids;
+  for (let vehicleIds = [0]; vehicleIds.length > 0; await changes.announce({ vehicleIds })) {
+    vehicleIds = await changeLinks(db, async (trx) => {
+      // In the transaction that excludes others: the same request may be in flight twice.
+      const vehicles = await trx
+        .selectFrom('vehicle')
+        .select('id')
+        .where('application_id', '=', applicationId)
+        .where('deleted_at', 'is', null)
+        .limit(vehiclesPerTransaction)
+        .execute();
+      for (const { id } of vehicles) await deleteVehicle(trx, { applicationId }, String(id));
+      return vehicles.map(({ id }) => id);
     });
-    await changes.announce({ vehicleIds: deleted.map(Number) });
   }
 }
 
@@ -198,7 +203,12 @@ function addDeletion(http: Http, { db, changes }: Fleet): void {
         await auditChange(trx, origin, 'application.delete', `application:${appId}`);
       });
       await deleteVehicles(db, changes, applicationId);
-      await disownDevices(db, applicationId);
+      // Devices without an owner: their links have ended, and the operator can release them.
+      await db
+        .updateTable('device')
+        .set({ application_id: null })
+        .where('application_id', '=', applicationId)
+        .execute();
       return {};
     },
   );
@@ -311,7 +321,6 @@ async function findAnyApplicationId(db: Database, operator: Operator, appId: str
 
 /** Deletes the accounts of an application: it and its users cannot sign in again, and their sessions end. */
 async function deleteAccounts(db: Database, applicationId: number): Promise<void> {
-  const now = sql<Date>`now()`;
   await db
     .updateTable('application')
     .set({ deleted_at: sql<Date>`coalesce(deleted_at, now())` })
@@ -319,28 +328,11 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
     .execute();
   const users = await db
     .updateTable('user_account')
-    .set({ deleted_at: now })
+    .set({ deleted_at: sql<Date>`now()` })
     .where('application_id', '=', applicationId)
     .where('deleted_at', 'is', null)
     .returning('id')
     .execute();
   await endSessions(db, { applicationId });
   for (const { id } of users) await db.deleteFrom('vehicle_grant').where('user_id', '=', id).execute();
-}
-
-/** Finds vehicles of an application that are not deleted, at most `limit`. */
-async function findVehicleIds(db: Database, applicationId: number, limit: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('vehicle')
-    .select('id')
-    .where('application_id', '=', applicationId)
-    .where('deleted_at', 'is', null)
-    .limit(limit)
-    .execute();
-  return rows.map(({ id }) => String(id));
-}
-
-/** Takes the devices of an application from it, after the end of their links; the operator can release them. */
-async function disownDevices(db: Database, applicationId: number): Promise<void> {
-  await db.updateTable('device').set({ application_id: null }).where('application_id', '=', applicationId).execute();
 }

@@ -9,7 +9,7 @@ import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, moment, word } from '@odograph/http/schemas';
 import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
 import { createSecret } from '@odograph/runtime/secrets';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { hashPassword } from './passwords.ts';
@@ -48,12 +48,6 @@ const NewPassword = Type.Object(
   { title: 'OperatorPassword' },
 );
 
-/** An operator without the version of its answer. */
-type StoredOperator = Omit<Type.Static<typeof ListedOperator>, 'version'>;
-
-const withVersions = (operators: readonly StoredOperator[]) =>
-  operators.map((one) => ({ ...one, version: versionOf({ role: one.role, appIds: one.appIds }) }));
-
 /** A password that no one needs to remember for long. */
 const createPassword = (): string => createSecret().slice(0, passwordLength);
 
@@ -69,8 +63,7 @@ async function record(
   request: OperatorRequest,
   { name, action, details = {} }: { name: string; action: string; details?: NonNullable<AuditEntry['details']> },
 ): Promise<void> {
-  const subject = `operator:${name}`;
-  await auditChange(trx, operatorOrigin(request), action, subject, details);
+  await auditChange(trx, operatorOrigin(request), action, `operator:${name}`, details);
 }
 
 /** Routes for the operators themselves. */
@@ -82,7 +75,7 @@ function addList(http: Http, { db }: Fleet): void {
     response: answers(Type.Object({ operators: Type.Array(ListedOperator) })),
   };
   http.get('/v1/x/admin/operators', { schema: listSchema }, async () => ({
-    operators: withVersions(await listOperators(db)),
+    operators: await listOperators(db),
   }));
 }
 
@@ -135,11 +128,11 @@ function addChange(http: Http, { db }: Fleet): void {
       const { id, name } = operator;
       const [current] = await listOperators(trx, id);
       requireVersion(version, { role: current?.role, appIds: current?.appIds });
-      if (role !== undefined) await changeRole(trx, id, role);
+      if (role !== undefined) await trx.updateTable('operator').set({ role }).where('id', '=', id).execute();
       if (appIds !== undefined) await limitOperator(trx, id, await findLimit(trx, appIds));
       await requireAdministrator(trx, operator);
       const details = { ...(role && { role }), ...(appIds && { appIds: appIds.join(' ') }) };
-      const [changed] = withVersions(await listOperators(trx, id));
+      const [changed] = await listOperators(trx, id);
       await record(trx, request, { name, action: 'operator.change', details });
       if (!changed) throw new Error('the locked operator is gone');
       return changed;
@@ -147,16 +140,19 @@ function addChange(http: Http, { db }: Fleet): void {
   });
 }
 
-/** Resets of passwords, ends of sessions, and deletion. */
+/** Routes that end the sessions of an operator: password reset, sign-out and deletion. */
 function addEnds(http: Http, { db }: Fleet): void {
   const change = async (
     request: OperatorRequest & { params: { name: string } },
     action: string,
-    apply: (trx: Database, id: string) => Promise<unknown>,
+    set: { deleted_at?: RawBuilder<Date>; password_hash?: string; must_change_password?: boolean } = {},
   ): Promise<string> =>
     db.transaction().execute(async (trx) => {
       const operator = await lockOperator(trx, request.params.name);
-      await apply(trx, operator.id);
+      if (Object.keys(set).length > 0) {
+        await trx.updateTable('operator').set(set).where('id', '=', operator.id).execute();
+      }
+      await trx.deleteFrom('sign_in').where('operator_id', '=', operator.id).execute();
       await requireAdministrator(trx, operator);
       await record(trx, request, { name: operator.name, action });
       return operator.name;
@@ -169,8 +165,8 @@ function addEnds(http: Http, { db }: Fleet): void {
   };
   http.post('/v1/x/admin/operators/:name/password', { schema: passwordSchema }, async (request) => {
     const password = createPassword();
-    const hash = await hashPassword(password);
-    const name = await change(request, 'operator.reset', (trx, id) => resetOperatorPassword(trx, id, hash));
+    const replacement = { password_hash: await hashPassword(password), must_change_password: true };
+    const name = await change(request, 'operator.reset', replacement);
     return { name, password };
   });
   const sessionsSchema = {
@@ -179,7 +175,7 @@ function addEnds(http: Http, { db }: Fleet): void {
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };
   http.delete('/v1/x/admin/operators/:name/sessions', { schema: sessionsSchema }, async (request) => {
-    await change(request, 'operator.sessions.end', endOperatorSessions);
+    await change(request, 'operator.sessions.end');
     return {};
   });
   const deleteSchema = {
@@ -188,7 +184,7 @@ function addEnds(http: Http, { db }: Fleet): void {
     response: answers(EmptyAnswer, 'UNKNOWN_USER', 'LAST_ADMINISTRATOR'),
   };
   http.delete('/v1/x/admin/operators/:name', { schema: deleteSchema }, async (request) => {
-    await change(request, 'operator.delete', deleteOperator);
+    await change(request, 'operator.delete', { deleted_at: sql<Date>`now()`, password_hash: '' });
     return {};
   });
 }
@@ -199,17 +195,10 @@ export async function createOperator(
   operator: { name: string; role: OperatorRole; passwordHash: string; mustChangePassword: boolean },
 ): Promise<string> {
   const taken = 'there is an operator of this name already, in upper or lower case';
+  const { name, role, passwordHash: password_hash, mustChangePassword: must_change_password } = operator;
+  const insertion = db.insertInto('operator').values({ name, role, password_hash, must_change_password });
   const { id } = await failOnConstraint({ operator_name: ['ALREADY_EXISTS', taken] }, () =>
-    db
-      .insertInto('operator')
-      .values({
-        name: operator.name,
-        role: operator.role,
-        password_hash: operator.passwordHash,
-        must_change_password: operator.mustChangePassword,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow(),
+    insertion.returning('id').executeTakeFirstOrThrow(),
   );
   return id;
 }
@@ -221,28 +210,15 @@ async function limitOperator(db: Database, id: string, applicationIds: readonly 
     select distinct ${id}::uuid, one from unnest(${[...applicationIds]}::integer[]) as one`.execute(db);
 }
 
-/** Changes the role of an operator. */
-async function changeRole(db: Database, id: string, role: OperatorRole): Promise<void> {
-  await db.updateTable('operator').set({ role }).where('id', '=', id).execute();
-}
-
 /** Tests in SQL that an operator administers the platform: an administrator without a limit to applications. */
 const administersPlatform = sql<boolean>`deleted_at is null and role = 'administrator'
   and not exists (select from operator_application where operator_id = operator.id)`;
-
-/** An operator that is locked for a change. */
-interface LockedOperator {
-  readonly id: string;
-  /** As written when it was created. */
-  readonly name: string;
-  readonly administersPlatform: boolean;
-}
 
 /**
  * Locks an operator for a change in this transaction, and all administrators: changes that run at once must not leave none.
  * @throws Failure UNKNOWN_USER
  */
-async function lockOperator(db: Database, name: string): Promise<LockedOperator> {
+async function lockOperator(db: Database, name: string) {
   const isNamed = sql<boolean>`lower(name) = lower(${name})`;
   await db
     .selectFrom('operator')
@@ -267,7 +243,7 @@ async function lockOperator(db: Database, name: string): Promise<LockedOperator>
  * Requires that the change of a locked operator, which is written, has not ended the administration of the platform.
  * @throws Failure LAST_ADMINISTRATOR
  */
-async function requireAdministrator(db: Database, changed: LockedOperator): Promise<void> {
+async function requireAdministrator(db: Database, changed: { administersPlatform: boolean }): Promise<void> {
   if (!changed.administersPlatform) return;
   const remaining = await db.selectFrom('operator').select('id').where(administersPlatform).limit(1).execute();
   if (remaining.length > 0) return;
@@ -278,7 +254,7 @@ async function requireAdministrator(db: Database, changed: LockedOperator): Prom
 }
 
 /** Lists the operators by name, or only the one with this id. */
-async function listOperators(db: Database, id?: string): Promise<StoredOperator[]> {
+async function listOperators(db: Database, id?: string): Promise<Type.Static<typeof ListedOperator>[]> {
   const rows = await db
     .selectFrom('operator')
     .select(['name', 'role', 'must_change_password', 'created_at'])
@@ -298,31 +274,6 @@ async function listOperators(db: Database, id?: string): Promise<StoredOperator[
     ...{ name: row.name, role: row.role, appIds: row.app_ids, mustChangePassword: row.must_change_password },
     createdAt: row.created_at.toISOString(),
     usedAt: row.used_at?.toISOString() ?? null,
+    version: versionOf({ role: row.role, appIds: row.app_ids }),
   }));
-}
-
-/** Ends all sessions of an operator. @returns their number */
-async function endOperatorSessions(db: Database, id: string): Promise<number> {
-  const { numDeletedRows } = await db.deleteFrom('sign_in').where('operator_id', '=', id).executeTakeFirst();
-  return Number(numDeletedRows);
-}
-
-/** Sets the password of an operator and ends its sessions. */
-async function resetOperatorPassword(db: Database, id: string, passwordHash: string): Promise<void> {
-  await db
-    .updateTable('operator')
-    .set({ password_hash: passwordHash, must_change_password: true })
-    .where('id', '=', id)
-    .execute();
-  await endOperatorSessions(db, id);
-}
-
-/** Deletes an operator: its sessions end, and it cannot sign in again. */
-async function deleteOperator(db: Database, id: string): Promise<void> {
-  await db
-    .updateTable('operator')
-    .set({ deleted_at: sql<Date>`now()`, password_hash: '' })
-    .where('id', '=', id)
-    .execute();
-  await endOperatorSessions(db, id);
 }

@@ -77,7 +77,10 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
   if ((name === undefined) === (appId === undefined)) throw invalidParameter('name', 'or appId is required, not both');
   if (name !== undefined) {
     const operator = await loginLimit.attempt({ account: ['operator', name.toLowerCase()], address }, async () =>
-      verifyAccount(await findOperator(db, name), password),
+      verifyAccount(
+        await selectOperators(db).where(sql`lower(name)`, '=', sql`lower(${name})`).executeTakeFirst(),
+        password,
+      ),
     );
     return db.transaction().execute(async (trx) => {
       const token = await signInOperator(trx, operator, config.SESSION_SECONDS);
@@ -160,7 +163,10 @@ async function replacePassword(
       if (!(await passwordMatches(currentPassword, passwordHash))) throw new Failure('INVALID_OLD_PASSWORD');
     });
   if ('operator' in signedIn) {
-    const operator = await findOperatorById(db, signedIn.operator.id ?? '');
+    const operator = await selectOperators(db)
+      .where('id', '=', signedIn.operator.id ?? '')
+      .executeTakeFirst();
+    if (!operator) throw new Failure('INVALID_TOKEN');
     await verify(operator.id, operator.passwordHash);
     const newHash = await hashPassword(newPassword);
     return db.transaction().execute(async (trx) => {
@@ -197,31 +203,8 @@ function addPasswordRoute(http: Http, fleet: Fleet): void {
   });
 }
 
-/** An operator with the hash of the password. */
-interface OperatorAccount {
-  id: string;
-  name: string;
-  passwordHash: string;
-}
-
-function selectOperators(db: Database) {
-  return db
-    .selectFrom('operator')
-    .select(['id', 'name', 'password_hash as passwordHash'])
-    .where('deleted_at', 'is', null);
-}
-
-/** Finds an operator by name, ignoring case. */
-async function findOperator(db: Database, name: string): Promise<OperatorAccount | undefined> {
-  return selectOperators(db).where(sql`lower(name)`, '=', sql`lower(${name})`).executeTakeFirst();
-}
-
-/** Finds an operator by id. @throws Failure INVALID_TOKEN if it has been deleted */
-async function findOperatorById(db: Database, id: string): Promise<OperatorAccount> {
-  const operator = await selectOperators(db).where('id', '=', id).executeTakeFirst();
-  if (!operator) throw new Failure('INVALID_TOKEN');
-  return operator;
-}
+const selectOperators = (db: Database) =>
+  db.selectFrom('operator').select(['id', 'name', 'password_hash as passwordHash']).where('deleted_at', 'is', null);
 
 /** Finds a user by the appId of the application and the name, ignoring case. */
 async function findUserOf(db: Database, appId: string, username: string): Promise<UserAccount | undefined> {
@@ -239,12 +222,12 @@ const latestEnd = (sessionSeconds: number) =>
   sql<Date>`now() + make_interval(secs => ${Math.min(sessionDays * 86_400, sessionSeconds)})`;
 
 /**
- * Signs in the browser of an operator whose password matched `passwordHash`. @returns the token of the session
+ * Opens the browser session of an operator whose password matched `passwordHash`. @returns its token
  * @throws Failure INVALID_CREDENTIALS if the password has changed or the operator has been deleted since
  */
 async function signInOperator(
   db: Database,
-  { id, passwordHash }: OperatorAccount,
+  { id, passwordHash }: { id: string; passwordHash: string },
   sessionSeconds: number,
 ): Promise<string> {
   const token = createSecret();
@@ -258,7 +241,7 @@ async function signInOperator(
 }
 
 /**
- * Signs in the browser of a user whose password matched. @returns the token of the session
+ * Opens the browser session of a user whose password matched. @returns its token
  * @throws Failure INVALID_CREDENTIALS if the password has changed or the user has been deleted since
  */
 async function signInUser(db: Database, user: UserAccount, sessionSeconds: number): Promise<string> {
@@ -312,7 +295,7 @@ async function replaceToken(db: Database, tokenSha256: Buffer): Promise<string> 
  */
 async function changeOperatorPassword(
   db: Database,
-  { id, passwordHash }: OperatorAccount,
+  { id, passwordHash }: { id: string; passwordHash: string },
   { newHash, tokenSha256 }: { newHash: string; tokenSha256: Buffer },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db

@@ -12,27 +12,12 @@ const accessTokenSeconds = 3600;
 /** A client that refreshes less often than this logs in again. */
 const refreshTokenSeconds = 30 * 86_400;
 
-/** The tokens of an answer; dates in ISO 8601 UTC. */
-interface IssuedTokens {
-  token: string;
-  until: string;
-  refresh_token: string;
-  refresh_until: string;
-}
-
 /** How long a spent refresh token is still accepted: the answer with its successor may have been lost. */
 const graceSeconds = 60;
 
-interface StoredApplication {
-  id: number;
-  keySha256: Buffer;
-  /** Of the appKey being rotated out, while it is valid. */
-  previousKeySha256: Buffer | null;
-}
-
-/** Finds the application with this appId and the hashes of its valid appKeys. */
-export async function findApplication(db: Database, appId: string): Promise<StoredApplication | undefined> {
-  const { rows } = await sql<StoredApplication>`
+/** Finds the application with this appId and the hashes of its valid appKeys; the previous one while it is rotated out. */
+export async function findApplication(db: Database, appId: string) {
+  const { rows } = await sql<{ id: number; keySha256: Buffer; previousKeySha256: Buffer | null }>`
     select id, app_key_sha256 as "keySha256",
       case when previous_app_key_until > now() then previous_app_key_sha256 end as "previousKeySha256"
     from application where app_id = ${appId} and deleted_at is null`.execute(db);
@@ -46,11 +31,7 @@ export interface UserAccount {
 }
 
 /** Finds a user of an application by name, ignoring case. */
-export async function findUser(
-  db: Database,
-  applicationId: number,
-  username: string,
-): Promise<UserAccount | undefined> {
+export async function findUser(db: Database, applicationId: number, username: string) {
   return db
     .selectFrom('user_account')
     .select(['id', 'password_hash as passwordHash', 'must_change_password as mustChangePassword'])
@@ -107,18 +88,14 @@ export async function openUserSession(db: Database, { id, passwordHash }: UserAc
 }
 
 /** Issues an access token and a refresh token for a session; only their hashes are stored. */
-export async function issueTokens(db: Database, sessionId: string, lifetimes: TokenLifetimes): Promise<IssuedTokens> {
+export async function issueTokens(db: Database, sessionId: string, lifetimes: TokenLifetimes) {
   const token = createSecret();
   const refreshToken = createSecret();
   const afterSeconds = (seconds: number) => sql<Date>`(select least(now() + make_interval(secs => ${seconds}),
     created_at + make_interval(secs => ${lifetimes.SESSION_SECONDS})) from session where id = ${sessionId})`;
   const access = await db
     .insertInto('access_token')
-    .values({
-      token_sha256: hashSecret(token),
-      session_id: sessionId,
-      expires_at: afterSeconds(accessTokenSeconds),
-    })
+    .values({ token_sha256: hashSecret(token), session_id: sessionId, expires_at: afterSeconds(accessTokenSeconds) })
     .returning('expires_at')
     .executeTakeFirstOrThrow();
   const refresh = await db
@@ -148,11 +125,7 @@ interface PresentedToken {
 }
 
 /** Locks the row, so that the second of two concurrent refreshes with one token sees the effect of the first. */
-async function lockRefreshToken(
-  db: Database,
-  applicationId: number,
-  tokenSha256: Buffer,
-): Promise<PresentedToken | undefined> {
+async function lockRefreshToken(db: Database, applicationId: number, tokenSha256: Buffer) {
   const { rows } = await sql<PresentedToken>`
     select session.id as "sessionId", refresh_token.spent_at is not null as spent,
       coalesce(refresh_token.spent_at >= now() - make_interval(secs => ${graceSeconds}), false) as recent,
@@ -180,10 +153,6 @@ async function spend(db: Database, tokenSha256: Buffer, successorSha256: Buffer 
   return rows[0]?.unspent ?? false;
 }
 
-async function revokeSession(db: Database, sessionId: string): Promise<void> {
-  await db.updateTable('session').set({ revoked_at: sql`now()` }).where('id', '=', sessionId).execute();
-}
-
 /**
  * Whether a spent token may be presented once more, because the answer with its successor may have been lost. The
  * successor is then spent as well: a client that presents it has received that answer, so one of the two tokens is stolen.
@@ -202,13 +171,13 @@ export async function refreshSession(
   applicationId: number,
   tokenSha256: Buffer,
   lifetimes: TokenLifetimes,
-): Promise<IssuedTokens> {
+) {
   // Failures are returned, not thrown: a throw would roll the revocation back.
   const result = await db.transaction().execute(async (trx) => {
     const presented = await lockRefreshToken(trx, applicationId, tokenSha256);
     if (!presented) return new Failure('INVALID_TOKEN');
     if (presented.spent && !(await isWithinGrace(trx, presented))) {
-      await revokeSession(trx, presented.sessionId);
+      await trx.updateTable('session').set({ revoked_at: sql`now()` }).where('id', '=', presented.sessionId).execute();
       return new Failure('INVALID_TOKEN');
     }
     if (presented.expired) return new Failure('TOKEN_EXPIRED');
@@ -231,19 +200,15 @@ export async function findPasswordHash(db: Database, userId: string): Promise<st
   return row?.password_hash;
 }
 
-interface PasswordChange {
-  userId: string;
-  oldHash: string;
-  newHash: string;
-  /** The hash of the access token, or of the token of the browser, whose session stays open. */
-  tokenSha256: Buffer;
-}
-
 /**
  * Replaces a password and revokes the other sessions of the user; run it in a transaction.
+ * @param change with the hash of the access token, or of the token of the browser, whose session stays open
  * @returns false if the password has changed since it was checked
  */
-export async function changePassword(db: Database, change: PasswordChange): Promise<boolean> {
+export async function changePassword(
+  db: Database,
+  change: { userId: string; oldHash: string; newHash: string; tokenSha256: Buffer },
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('user_account')
     .set({ password_hash: change.newHash, must_change_password: false })

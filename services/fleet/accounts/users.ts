@@ -128,21 +128,22 @@ function addGrantRoutes(http: Http, { db }: Fleet): void {
   );
 }
 
-/** Makes a change of a user that the operator sees, and records it. @throws Failure UNKNOWN_USER */
+/** Changes a user that the operator sees, ends its sessions and records the change. @throws Failure UNKNOWN_USER */
 async function changeUser(
   db: Kysely<Tables>,
   { params: { userId }, ip, operator }: OperatorRequest & { params: { userId: string } },
   action: string,
-  change: (trx: Database, user: UserOf) => Promise<unknown>,
+  change?: (trx: Database) => Promise<unknown>,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const applicationId = await applicationOf(trx, operator, userId);
-    await change(trx, { applicationId, userId });
+    await change?.(trx);
+    await endSessions(trx, { applicationId, userId });
     await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), action, `user:${userId}`);
   });
 }
 
-/** Deleting a user, resetting its password, and ending its sessions. */
+/** Routes that end the sessions of a user: deletion, password reset and sign-out. */
 function addRevocationRoutes(http: Http, { db }: Fleet): void {
   const deleteSchema = {
     summary: 'Delete a user; its sessions, grants, bookings and authorizations end',
@@ -150,7 +151,12 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };
   http.delete('/v1/x/admin/users/:userId', { schema: deleteSchema }, async (request) => {
-    await changeUser(db, request, 'user.delete', deleteUser);
+    const { userId } = request.params;
+    await changeUser(db, request, 'user.delete', async (trx) => {
+      await trx.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
+      // The database also ends the bookings and authorizations of the grants.
+      await trx.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
+    });
     return {};
   });
   const passwordSchema = {
@@ -162,9 +168,9 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
   http.post('/v1/x/admin/users/:userId/password', { schema: passwordSchema }, async (request) => {
     const { password, mustChangePassword } = request.body;
     requirePasswordLength(password);
-    const passwordHash = await hashPassword(password);
-    await changeUser(db, request, 'user.reset', (trx, user) =>
-      resetPassword(trx, user, passwordHash, mustChangePassword),
+    const replacement = { password_hash: await hashPassword(password), must_change_password: mustChangePassword };
+    await changeUser(db, request, 'user.reset', (trx) =>
+      trx.updateTable('user_account').set(replacement).where('id', '=', request.params.userId).execute(),
     );
     return {};
   });
@@ -174,7 +180,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };
   http.delete('/v1/x/admin/users/:userId/sessions', { schema: sessionsSchema }, async (request) => {
-    await changeUser(db, request, 'user.sessions.end', endSessions);
+    await changeUser(db, request, 'user.sessions.end');
     return {};
   });
 }
@@ -188,17 +194,10 @@ export async function createUser(
   { username, mustChangePassword }: Type.Static<typeof NewUser>,
   passwordHash: string,
 ): Promise<string> {
+  const account = { username, password_hash: passwordHash, must_change_password: mustChangePassword };
+  const insertion = db.insertInto('user_account').values({ application_id: applicationId, ...account });
   const { id } = await failOnConstraint({ user_account_username: ['ALREADY_EXISTS', nameIsTaken] }, () =>
-    db
-      .insertInto('user_account')
-      .values({
-        application_id: applicationId,
-        username,
-        password_hash: passwordHash,
-        must_change_password: mustChangePassword,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow(),
+    insertion.returning('id').executeTakeFirstOrThrow(),
   );
   return id;
 }
@@ -231,23 +230,15 @@ async function listUsers(db: Database, applicationId: number): Promise<Type.Stat
 
 /** Finds the application of a user that an operator sees. @throws Failure UNKNOWN_USER */
 async function applicationOf(db: Database, operator: Operator, userId: string): Promise<number> {
-  const row = isUuid(userId)
-    ? await db
-        .selectFrom('user_account')
-        .select('application_id')
-        .where('id', '=', userId)
-        .where('deleted_at', 'is', null)
-        .executeTakeFirst()
-    : undefined;
+  if (!isUuid(userId)) throw new Failure('UNKNOWN_USER');
+  const row = await db
+    .selectFrom('user_account')
+    .select('application_id')
+    .where('id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
   if (!row || !seesApplication(operator, row.application_id)) throw new Failure('UNKNOWN_USER');
   return row.application_id;
-}
-
-interface NewGrant {
-  readonly userId: string;
-  readonly vehicleId: string;
-  readonly role: GrantRole;
-  readonly fromRole?: GrantRole | undefined;
 }
 
 /**
@@ -258,7 +249,12 @@ interface NewGrant {
 export async function grantVehicle(
   db: Database,
   operator: Operator,
-  { userId, vehicleId, role, fromRole }: NewGrant,
+  {
+    userId,
+    vehicleId,
+    role,
+    fromRole,
+  }: { userId: string; vehicleId: string; role: GrantRole; fromRole?: GrantRole | undefined },
 ): Promise<number> {
   const applicationId = await applicationOf(db, operator, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
@@ -299,26 +295,4 @@ async function revokeVehicle(
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user has no grant for this vehicle');
   return applicationId;
-}
-
-interface UserOf {
-  readonly applicationId: number;
-  readonly userId: string;
-}
-
-/** Deletes a user: its sessions end, and so do its grants with its bookings and authorizations. */
-async function deleteUser(db: Database, { applicationId, userId }: UserOf): Promise<void> {
-  await db.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
-  await endSessions(db, { applicationId, userId });
-  await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
-}
-
-/** Sets the password of a user and ends its sessions. */
-async function resetPassword(db: Database, user: UserOf, password_hash: string, must_change_password: boolean) {
-  await db
-    .updateTable('user_account')
-    .set({ password_hash, must_change_password })
-    .where('id', '=', user.userId)
-    .execute();
-  await endSessions(db, user);
 }

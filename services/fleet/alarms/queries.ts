@@ -47,11 +47,7 @@ export interface RuleFields {
   readonly vehicleIds: readonly number[] | undefined;
 }
 
-async function requireGeofence(
-  db: Database,
-  applicationId: number,
-  { geofenceId }: Parameters,
-): Promise<string | null> {
+async function requireGeofence(db: Database, applicationId: number, { geofenceId }: Parameters) {
   if (geofenceId === undefined) return null;
   const found = isUuid(geofenceId)
     ? await firstRow(db, sql`select id from geofence where id = ${geofenceId} and application_id = ${applicationId}`)
@@ -86,15 +82,8 @@ async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly nu
     select ${ruleId}, one from unnest(${[...vehicleIds]}::integer[]) as one on conflict do nothing`.execute(db);
 }
 
-/** A rule with the vehicles that it lists. */
-interface KnownRule {
-  readonly kind: AlarmKind;
-  /** Undefined for all vehicles of the application. */
-  readonly vehicleIds: number[] | undefined;
-}
-
-/** Finds a rule, and locks it. @throws Failure NOT_FOUND, also for one of another application */
-export async function lockRule(db: Database, applicationId: number, id: string): Promise<KnownRule> {
+/** Locks a rule. @returns also the vehicles it lists @throws Failure NOT_FOUND, also for one of another application */
+export async function lockRule(db: Database, applicationId: number, id: string) {
   await raiseIngestBarrier(db);
   const row = await firstRow(
     db,
@@ -112,12 +101,7 @@ export async function lockRule(db: Database, applicationId: number, id: string):
  * those that it no longer applies to.
  * @returns the ids of the alarms that ended
  */
-export async function updateRule(
-  db: Database,
-  applicationId: number,
-  id: string,
-  fields: RuleFields,
-): Promise<string[]> {
+export async function updateRule(db: Database, applicationId: number, id: string, fields: RuleFields) {
   const geofenceId = await requireGeofence(db, applicationId, fields.parameters);
   const changed = await firstRow(
     db,
@@ -152,14 +136,14 @@ function timeBound(field: string, operator: '>=' | '<', time: Timestamp | undefi
   ];
 }
 
-const positionForm = /^([0-9T:.Z-]{20,40})_([0-9a-f-]{36})$/;
+const cursorForm = /^([0-9T:.Z-]{20,40})_([0-9a-f-]{36})$/;
 
-/** Names the position of an alarm in the list. */
-export const positionOf = ({ raisedAt, id }: ShownAlarm): string => `${raisedAt}_${id}`;
+/** The cursor of an alarm in the list. */
+export const cursorOf = ({ raisedAt, id }: ShownAlarm): string => `${raisedAt}_${id}`;
 
 function beyond(after: string | undefined): RawBuilder<boolean>[] {
   if (after === undefined) return [];
-  const [, raisedAt = '', id = ''] = positionForm.exec(after) ?? [];
+  const [, raisedAt = '', id = ''] = cursorForm.exec(after) ?? [];
   if (!isUuid(id)) throw invalidParameter('after', 'must be the position of a list');
   const time = isoMicroseconds(parseTimestamp('after', raisedAt));
   return [sql<boolean>`(alarm.raised_at, alarm.id) < (${time}::timestamptz, ${id}::uuid)`];
@@ -176,17 +160,10 @@ function filtersOf({ vehicleId, ruleId, kind, state, acknowledged, from, until, 
 }
 
 /** Lists alarms, the newest first. @throws Failure INVALID_PARAMETER */
-export async function listAlarms(
-  db: Database,
-  viewer: Viewer,
-  query: AlarmsQuery,
-  limit: number,
-): Promise<ShownAlarm[]> {
+export async function listAlarms(db: Database, viewer: Viewer, query: AlarmsQuery, limit: number) {
   const conditions = [visibleTo(viewer), ofApplications('alarm.application_id', viewer), ...filtersOf(query)];
-  return selectAlarms(
-    db,
-    sql`${sql.join(conditions, sql` and `)} order by alarm.raised_at desc, alarm.id desc limit ${limit}`,
-  );
+  const isListed = sql.join(conditions, sql` and `);
+  return selectAlarms(db, sql`${isListed} order by alarm.raised_at desc, alarm.id desc limit ${limit}`);
 }
 
 /** Finds an alarm of a vehicle that the caller has access to. @throws Failure NOT_FOUND */

@@ -75,7 +75,7 @@ function addAlarmList(http: Http, { db }: Fleet): void {
     const alarms = found.slice(0, query.limit);
     const last = found.length > query.limit ? alarms.at(-1) : undefined;
     const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
-    const next = last && { path, parameters: { ...Object.fromEntries(given), after: queries.positionOf(last) } };
+    const next = last && { path, parameters: { ...Object.fromEntries(given), after: queries.cursorOf(last) } };
     return sendPage(reply, JSON.stringify({ alarms }), next);
   });
 }

@@ -65,20 +65,13 @@ async function provisionLines(trx: Database, { operator }: OperatorRequest, line
 }
 
 /** Finds the faults of all lines, by provisioning them in a transaction that is rolled back. */
-async function findFaults(
-  db: Kysely<Tables>,
-  request: OperatorRequest,
-  lines: readonly DeviceLine[],
-): Promise<LineFault[]> {
-  let faults: LineFault[] = [];
-  const attempt = db.transaction().execute(async (trx) => {
-    ({ faults } = await provisionLines(trx, request, lines));
-    throw new Discarded();
-  });
-  await attempt.catch((error: unknown) => {
-    if (!(error instanceof Discarded)) throw error;
-  });
-  return faults;
+async function findFaults(db: Kysely<Tables>, request: OperatorRequest, lines: readonly DeviceLine[]) {
+  const trx = await db.startTransaction().execute();
+  try {
+    return (await provisionLines(trx, request, lines)).faults;
+  } finally {
+    await trx.rollback().execute();
+  }
 }
 
 /** Provisions all lines, or none. @returns the faults because of which nothing was written */
@@ -142,23 +135,9 @@ type Line = Static<typeof Line>;
 const checkLine = Compile(Line);
 const columns: readonly string[] = Object.keys(Line.properties);
 
-/** A fault of a line, counted from 1 with the header. */
-interface LineFault {
-  readonly line: number;
-  /** The column at fault; empty for the whole line. */
-  readonly column: string;
-  readonly message: string;
-}
+type LineFault = Static<typeof Fault>;
 
-interface DeviceLine {
-  readonly line: number;
-  readonly device: Line;
-}
-
-interface ParsedFile {
-  readonly lines: readonly DeviceLine[];
-  readonly faults: readonly LineFault[];
-}
+type DeviceLine = { readonly line: number; readonly device: Line };
 
 const wholeLine = (line: number, message: string): LineFault => ({ line, column: '', message });
 
@@ -194,7 +173,7 @@ function readLine(line: number, header: readonly string[], cells: readonly strin
 }
 
 /** Reads a CSV file of devices: a header with names of columns, in any order, and a line for each device. */
-export function readFile(csv: string): ParsedFile {
+export function readFile(csv: string): { lines: DeviceLine[]; faults: LineFault[] } {
   const options = { bom: true, trim: true, relax_column_count: true, skip_empty_lines: true, info: true } as const;
   try {
     const rows = parse(csv, { ...options, delimiter: findDelimiter(csv) }) as unknown as {
@@ -207,16 +186,11 @@ export function readFile(csv: string): ParsedFile {
     if (faults.length > 0) return { lines: [], faults };
     if (rest.length === 0) return { lines: [], faults: [wholeLine(1, 'no device follows the header')] };
     if (rest.length > maxDevices) {
-      return {
-        lines: [],
-        faults: [wholeLine(1, `a file may have ${maxDevices} devices, this has ${rest.length}`)],
-      };
+      const message = `a file may have ${maxDevices} devices, this has ${rest.length}`;
+      return { lines: [], faults: [wholeLine(1, message)] };
     }
     const read = rest.map(({ record, info }) => readLine(info.lines, header.record, record));
-    return {
-      lines: read.filter((one) => 'device' in one),
-      faults: read.filter((one) => 'message' in one),
-    };
+    return { lines: read.filter((one) => 'device' in one), faults: read.filter((one) => 'message' in one) };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number(error['lines'] ?? 1);

@@ -105,10 +105,9 @@ function addTankCapacityRoute(http: Http, { db }: Fleet): void {
     async ({ params: { id }, body: { tankLitres }, ip, operator }) =>
       db.transaction().execute(async (trx) => {
         const applicationId = await findVehicleOwner(trx, operator, id);
-        await setTankLitres(trx, id, tankLitres);
-        const details = { tankLitres };
-        const subject = `vehicle:${id}`;
-        await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'vehicle.tank', subject, details);
+        await sql`update vehicle set tank_litres = ${tankLitres} where id = ${parseVehicleId(id) ?? 0}`.execute(trx);
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'vehicle.tank', `vehicle:${id}`, { tankLitres });
         return { id, tankLitres };
       }),
   );
@@ -133,11 +132,6 @@ export async function createVehicle(
       .executeTakeFirstOrThrow(),
   );
   return String(id);
-}
-
-/** Sets the fuel tank capacity of a vehicle. */
-async function setTankLitres(db: Database, id: string, tankLitres: number): Promise<void> {
-  await sql`update vehicle set tank_litres = ${tankLitres} where id = ${parseVehicleId(id) ?? 0}`.execute(db);
 }
 
 /** Lists the vehicles of an application by id, at most `limit` after the id `after`. */
