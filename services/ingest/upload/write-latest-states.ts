@@ -98,8 +98,10 @@ function toIncoming({ groups, ...state }: LatestState): Record<string, unknown> 
     ...{ earliest_us: state.earliestMicroseconds, time_us: state.timeMicroseconds },
   };
   for (const group of latestGroups) {
-    incoming[group] = groups[group]?.value;
-    incoming[`${group}_us`] = groups[group]?.timeMicroseconds;
+    const known = groups[group];
+    if (!known) continue;
+    incoming[group] = known.value;
+    incoming[`${group}_us`] = known.timeMicroseconds;
   }
   return incoming;
 }

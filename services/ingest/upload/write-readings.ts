@@ -60,15 +60,19 @@ const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'receiv
 const names = readingColumns.map(({ name }) => name);
 const columns = [...keyColumns, ...names];
 
+function addText(rows: BinaryRows, type: ReadingColumn['type'], value: string): void {
+  if (type === 'jsonb') rows.jsonb(value);
+  else rows.text(value);
+}
+
 function addValue(rows: BinaryRows, { type, value: read }: ReadingColumn, linked: LinkedReading): void {
   const value = read(linked);
   if (value === undefined) rows.null();
   else if (typeof value === 'boolean') rows.boolean(value);
-  else if (type === 'jsonb') rows.jsonb(String(value));
-  else if (typeof value === 'string') rows.text(value);
+  else if (typeof value === 'string') addText(rows, type, value);
+  else if (type === 'double precision') rows.double(value);
   else if (type === 'smallint') rows.smallint(value);
-  else if (type === 'bigint') rows.bigint(value);
-  else rows.double(value);
+  else rows.bigint(value);
 }
 
 function addReading(rows: BinaryRows, linked: LinkedReading): void {
