@@ -106,17 +106,14 @@ async function storeSettings(db: Database, applicationId: number, settings: Gbfs
 }
 
 /** Reads what an application publishes. @throws Failure NOT_FOUND if it publishes nothing */
-export async function readSettings(
-  db: Database,
-  applicationId: number,
-): Promise<{ settings: GbfsSettings; updatedAt: Date }> {
+export async function readSettings(db: Database, applicationId: number) {
   const row = await db
     .selectFrom('gbfs_system')
-    .select(['settings', 'updated_at'])
+    .select(['settings', 'updated_at as updatedAt'])
     .where('application_id', '=', applicationId)
     .executeTakeFirst();
   if (!row) throw new Failure('NOT_FOUND', 'the application publishes no GBFS feeds');
-  return { settings: row.settings, updatedAt: row.updated_at };
+  return row;
 }
 
 /** Ends the publication. @returns the system id. @throws Failure NOT_FOUND if the application publishes nothing */

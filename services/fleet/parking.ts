@@ -93,9 +93,9 @@ function addSpotChanges(http: Http, { db }: Fleet): void {
   };
   http.post('/v1/parkings/:id', { schema: changeSchema }, async ({ caller, params, body }) => {
     await requireManager(db, caller);
-    const { id } = await findSpot(db, caller.applicationId, params.id);
+    const spot = await findSpot(db, caller.applicationId, params.id);
     requireFilled(body);
-    return updateSpot(db, caller.applicationId, id, body);
+    return updateSpot(db, spot, body);
   });
 
   const deleteSchema = {
@@ -209,16 +209,8 @@ const shortIdLength = 6;
 const createShortId = () => Array.from({ length: shortIdLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 
 const columns = [
-  'parking.id',
-  'parking.short_id as shortId',
-  'parking.name',
-  'parking.address',
-  'parking.address2',
-  'parking.zipcode',
-  'parking.city',
-  'parking.country',
-  'parking.latitude',
-  'parking.longitude',
+  ...(['parking.id', 'parking.short_id as shortId', 'parking.name', 'parking.address', 'parking.address2'] as const),
+  ...(['parking.zipcode', 'parking.city', 'parking.country', 'parking.latitude', 'parking.longitude'] as const),
 ] as const;
 
 type SpotRow = Omit<ParkingSpot, 'latitude' | 'longitude'> & { latitude: number | null; longitude: number | null };
@@ -255,21 +247,19 @@ async function listSpots(db: Database, applicationId: number): Promise<ParkingSp
 
 /** Finds a spot. @throws Failure NOT_FOUND, also for a spot of another application */
 async function findSpot(db: Database, applicationId: number, id: string): Promise<ParkingSpot> {
-  const spot = isUuid(id)
-    ? await db
-        .selectFrom('parking')
-        .select(columns)
-        .where('id', '=', id)
-        .where('application_id', '=', applicationId)
-        .executeTakeFirst()
-    : undefined;
+  if (!isUuid(id)) throw new Failure('NOT_FOUND');
+  const spot = await db
+    .selectFrom('parking')
+    .select(columns)
+    .where('id', '=', id)
+    .where('application_id', '=', applicationId)
+    .executeTakeFirst();
   if (!spot) throw new Failure('NOT_FOUND');
   return toSpot(spot);
 }
 
-/** Changes the given fields of a spot. @throws Failure NOT_FOUND */
-async function updateSpot(db: Database, applicationId: number, id: string, fields: SpotFields): Promise<ParkingSpot> {
-  const spot = await findSpot(db, applicationId, id);
+/** Changes the given fields of a spot. @throws Failure NOT_FOUND if it was deleted concurrently */
+async function updateSpot(db: Database, spot: ParkingSpot, fields: SpotFields): Promise<ParkingSpot> {
   const { name, address, address2, zipcode, city, country, latitude, longitude } = fields;
   const given = Object.entries({ name, address, address2, zipcode, city, country, latitude, longitude }).filter(
     ([, value]) => value !== undefined,
@@ -287,9 +277,13 @@ async function updateSpot(db: Database, applicationId: number, id: string, field
 
 /** Deletes a spot and the assignments of vehicles to it. @throws Failure NOT_FOUND */
 async function deleteSpot(db: Database, applicationId: number, id: string): Promise<void> {
-  const spot = await findSpot(db, applicationId, id);
-  const deleted = await db.deleteFrom('parking').where('id', '=', spot.id).executeTakeFirst();
-  if (deleted.numDeletedRows === 0n) throw new Failure('NOT_FOUND');
+  if (!isUuid(id)) throw new Failure('NOT_FOUND');
+  const { numDeletedRows } = await db
+    .deleteFrom('parking')
+    .where('id', '=', id)
+    .where('application_id', '=', applicationId)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new Failure('NOT_FOUND');
 }
 
 /** Assigns a vehicle to a spot of the application, replacing its previous spot. @throws Failure NOT_FOUND */

@@ -78,15 +78,8 @@ function addCreation(http: Http, { db, sealer }: Fleet): void {
         if (commandToken !== undefined) requireCommands(format, 'commandToken');
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const source = await createSource(trx, sealer, { applicationId, format, createDevices, commandToken });
-        const id = source.sourceId;
-        const details = { format, createDevices };
-        await auditChange(
-          trx,
-          operatorOrigin({ ip, operator }, applicationId),
-          'source.create',
-          `source:${id}`,
-          details,
-        );
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'source.create', `source:${source.sourceId}`, { format, createDevices });
         return source;
       }),
   );
@@ -127,14 +120,8 @@ function addChanges(http: Http, { db }: Fleet): void {
       db.transaction().execute(async (trx) => {
         const { applicationId } = await lockSource(trx, operator, id);
         const secret = await rotateSecret(trx, id, overlapHours);
-        const details = { overlapHours };
-        await auditChange(
-          trx,
-          operatorOrigin({ ip, operator }, applicationId),
-          'source.secret',
-          `source:${id}`,
-          details,
-        );
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'source.secret', `source:${id}`, { overlapHours });
         return secret;
       }),
   );
@@ -160,7 +147,11 @@ function addCommandTokens(http: Http, { db, sealer }: Fleet): void {
       const { id } = request.params;
       const { applicationId, format } = await lockSource(trx, request.operator, id);
       if (token !== undefined) requireCommands(format, 'token');
-      await setCommandToken(trx, sealer, id, token);
+      await trx
+        .updateTable('source')
+        .set(commandTokenColumns(sealer, id, token))
+        .where('id', '=', id)
+        .execute();
       const action = token === undefined ? 'source.command-token.remove' : 'source.command-token.set';
       await auditChange(trx, operatorOrigin(request, applicationId), action, `source:${id}`);
     });
@@ -198,8 +189,7 @@ function addReseal(http: Http, { db, sealer }: Fleet): void {
   };
   http.post('/v1/x/admin/sources/reseal', { schema: resealSchema }, async ({ ip, operator }) => {
     const counted = await resealCommandTokens(db, sealer);
-    const details = { ...counted };
-    await auditChange(db, operatorOrigin({ ip, operator }), 'source.reseal', 'sources', details);
+    await auditChange(db, operatorOrigin({ ip, operator }), 'source.reseal', 'sources', { ...counted });
     return counted;
   });
 }
@@ -270,24 +260,19 @@ async function listSources(
 }
 
 /** Locks a source for a change in this transaction. @throws Failure NOT_FOUND */
-async function lockSource(
-  db: Database,
-  { applicationIds }: Operator,
-  id: string,
-): Promise<{ applicationId: number; format: SourceFormatName }> {
-  const source = !isUuid(id)
-    ? undefined
-    : await db
-        .selectFrom('source')
-        .select(['application_id', 'format'])
-        .where('id', '=', id)
-        .where('deleted_at', 'is', null)
-        .forUpdate()
-        .executeTakeFirst();
-  if (!source || applicationIds?.includes(source.application_id) === false) {
+async function lockSource(db: Database, { applicationIds }: Operator, id: string) {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND', 'no such source');
+  const source = await db
+    .selectFrom('source')
+    .select(['application_id as applicationId', 'format'])
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!source || applicationIds?.includes(source.applicationId) === false) {
     throw new Failure('NOT_FOUND', 'no such source');
   }
-  return { applicationId: source.application_id, format: source.format };
+  return source;
 }
 
 /**
@@ -309,15 +294,6 @@ async function rotateSecret(db: Database, id: string, overlapHours: number): Pro
     .where('id', '=', id)
     .execute();
   return { sourceId: id, secret };
-}
-
-/** Stores the token by which commands are sent to a source; undefined removes it. */
-async function setCommandToken(db: Database, sealer: Sealer, id: string, token: string | undefined): Promise<void> {
-  await db
-    .updateTable('source')
-    .set(commandTokenColumns(sealer, id, token))
-    .where('id', '=', id)
-    .execute();
 }
 
 /** Seals every command token under the newest of ENCRYPTION_KEYS. */

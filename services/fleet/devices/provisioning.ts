@@ -38,7 +38,7 @@ export type NewDevice = Static<typeof NewDevice>;
 
 /** A device that was created in a transaction, and its link to the vehicle that was given. */
 export interface ProvisionedDevice {
-  readonly secrets: DeviceSecrets;
+  readonly secrets: Static<typeof NewSecrets>;
   readonly model: string;
   readonly applicationId: number | null;
   readonly link?: LinkChange;
@@ -87,22 +87,6 @@ export async function recordProvisioning(
   if (link) await recordLinkChange(trx, operatorOrigin(request, applicationId), deviceId, link);
 }
 
-interface ListedDevice {
-  deviceId: string;
-  model: string;
-  appId: string | null;
-  vehicleId: string | null;
-  createdAt: string;
-}
-
-/** The secrets of a new device; only hashes of them are stored. */
-interface DeviceSecrets {
-  deviceId: string;
-  secret: string;
-  /** Lets an application link the device; only without an owner. */
-  claimCode?: string;
-}
-
 const imeiForm = /^\d{15}$/;
 
 /**
@@ -122,7 +106,7 @@ async function requireModel(db: Database, name: string, deviceId: string): Promi
  * Creates a device; the id of a deleted one can be used again.
  * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist, or an id that it does not allow
  */
-async function createDevice(db: Database, device: NewDevice, applicationId: number | null): Promise<DeviceSecrets> {
+async function createDevice(db: Database, device: NewDevice, applicationId: number | null) {
   await requireModel(db, device.model, device.id);
   const secret = createSecret();
   const claimCode = applicationId === null ? createClaimCode() : undefined;
@@ -158,16 +142,15 @@ async function createDevice(db: Database, device: NewDevice, applicationId: numb
  */
 export async function replaceSecret(db: Database, deviceId: string, overlapSeconds: number): Promise<string> {
   const secret = createSecret();
-  const previous =
-    overlapSeconds === 0
-      ? { previous_secret_sha256: null, previous_secret_until: null }
-      : {
-          previous_secret_sha256: sql<Buffer>`secret_sha256`,
-          previous_secret_until: sql<Date>`now() + make_interval(secs => ${overlapSeconds})`,
-        };
+  const isKept = overlapSeconds > 0;
   const { numUpdatedRows } = await db
     .updateTable('device')
-    .set({ secret_sha256: hashSecret(secret), secret_issued_at: sql<Date>`now()`, ...previous })
+    .set({
+      secret_sha256: hashSecret(secret),
+      secret_issued_at: sql<Date>`now()`,
+      previous_secret_sha256: isKept ? sql<Buffer>`secret_sha256` : null,
+      previous_secret_until: isKept ? sql<Date>`now() + make_interval(secs => ${overlapSeconds})` : null,
+    })
     .where('id', '=', deviceId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
@@ -229,7 +212,7 @@ export async function deleteDevice(db: Database, deviceId: string): Promise<void
 export async function listDevices(
   db: Database,
   { among, after, limit }: { among: readonly number[] | undefined; after: string; limit: number },
-): Promise<ListedDevice[]> {
+) {
   let query = db
     .selectFrom('device')
     .leftJoin('application', 'application.id', 'device.application_id')
