@@ -219,4 +219,27 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     }
     await close(page);
   });
+
+  it.each([390, 820, 1440])('fits a page of %i pixels, and every screen is in reach', async (width) => {
+    const { page } = await open(`/vehicles/${fleet.moving.id}/trips`);
+    await page.setViewportSize({ width, height: 844 });
+    const widest = () => page.evaluate('document.querySelector("#content").scrollWidth') as Promise<number>;
+    const blank = () =>
+      page.evaluate(
+        'document.querySelector(".trips-side").getBoundingClientRect().top - document.querySelector(".trips-main").getBoundingClientRect().bottom',
+      ) as Promise<number>;
+    for (const part of ['trips', 'charts', 'now', 'commands', 'records']) {
+      await page.goto(`/vehicles/${fleet.moving.id}/${part}`);
+      await page.locator('.vehicle-body').waitFor();
+      await expect.poll(async () => [part, (await widest()) <= width], pollOptions).toEqual([part, true]);
+      if (part === 'trips') await expect.poll(blank, pollOptions).toBeLessThanOrEqual(0);
+    }
+    const more = page.getByRole('button', { name: 'More' });
+    if (await more.isVisible()) await more.click();
+    await page.getByRole('link', { name: 'Profile' }).click({ trial: true });
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.waitForURL('/audit');
+    expect(await page.getByRole('link', { name: 'Audit' }).isVisible()).toBe(width > 640);
+    await close(page);
+  });
 });

@@ -1,6 +1,6 @@
 import './shell.css';
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { sessionEnded } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Button } from '../parts/layout/button.tsx';
@@ -12,6 +12,7 @@ import {
   DevicesIcon,
   Logo,
   MapIcon,
+  MoreIcon,
   PipelineIcon,
   ProfileIcon,
   VehiclesIcon,
@@ -71,8 +72,12 @@ function RailLink({ to, label, icon: Icon }: { to: string; label: string; icon: 
   );
 }
 
+const moreId = 'rail-more';
+
 function Rail() {
   const { navigation } = texts.value;
+  const more = useRef<HTMLDivElement>(null);
+  useEffect(() => more.current?.hidePopover(), [address.value.path]);
   return (
     <nav class="rail" aria-label={navigation.label}>
       <div class="rail-brand">
@@ -82,12 +87,19 @@ function Rail() {
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
       <RailLink to="/alarms" label={navigation.alarms} icon={AlarmsIcon} />
-      <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
-      {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
-      {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
-      {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
-      <div class="rail-end">
-        <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />
+      <button type="button" class="rail-link rail-more-button" popovertarget={moreId}>
+        <MoreIcon />
+        {navigation.more}
+      </button>
+      {/* A menu on narrow screens only; on wide ones its links stand in the rail. */}
+      <div id={moreId} class="rail-more" ref={more} popover="auto">
+        <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
+        {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
+        {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
+        {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
+        <div class="rail-end">
+          <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />
+        </div>
       </div>
     </nav>
   );

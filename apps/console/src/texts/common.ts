@@ -13,6 +13,7 @@ export const commonTexts = {
     accounts: ['Accounts', 'Comptes'],
     audit: ['Audit', 'Audit'],
     profile: ['Profile', 'Profil'],
+    more: ['More', 'Plus'],
   },
   skipToContent: ['Skip to the content', 'Aller au contenu'],
   loading: ['Loading…', 'Chargement…'],

@@ -21,6 +21,7 @@ function icon(children: ComponentChildren) {
 }
 
 export const MapIcon = icon(<path d="M3.5 6.2 9 4l6 2.2L20.5 4v13.8L15 20l-6-2.2L3.5 20z M9 4v13.8M15 6.2V20" />);
+export const MoreIcon = icon(<path d="M4 7h16M4 12h16M4 17h16" />);
 export const ProfileIcon = icon(
   <>
     <circle cx="12" cy="8.5" r="3.7" />
