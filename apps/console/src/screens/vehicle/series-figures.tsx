@@ -58,13 +58,13 @@ const secondsOf = (time: string): number => Date.parse(time) / 1000;
  * measured.
  */
 function withBreaks(series: Series, bucketSeconds: number, bands: readonly Band[]): DrawnSeries {
-  const longest = Math.max(3 * bucketSeconds, minBreakSeconds);
+  const maxSeconds = Math.max(3 * bucketSeconds, minBreakSeconds);
   const { times, mean } = series;
   const line = times.flatMap((time, index): [number, number | null][] => {
     const before = times[index - 1];
     const point: [number, number | null] = [time, mean[index] ?? null];
     if (before === undefined) return [point];
-    const isBroken = time - before > longest || bands.some(({ from, until }) => before <= from && until <= time);
+    const isBroken = time - before > maxSeconds || bands.some(({ from, until }) => before <= from && until <= time);
     return isBroken ? [[(before + time) / 2, null], point] : [point];
   });
   return { ...series, lineTimes: line.map(([time]) => time), lineValues: line.map(([, value]) => value) };
