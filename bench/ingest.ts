@@ -9,7 +9,7 @@ import { type Engines, type Pool, withEngines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
 import type { ProbedDevice } from './parts/lag-probe.ts';
 import { clearTables, type Measured, measureLoad, planLoad } from './parts/measure-load.ts';
-import { readOptions } from './parts/options.ts';
+import { readOptions, UsageError } from './parts/options.ts';
 import { figure, printMachine, printRatio, printRounds, printTable } from './parts/report.ts';
 import { median } from './parts/statistics.ts';
 import { telegrafTable } from './parts/telegraf.ts';
@@ -32,6 +32,8 @@ const options = {
     help: `uploads a second for the latencies alone; 0 is ${latencyRate} after the throughput, or half of that if it is less`,
   },
   ingestProcesses: { value: 1, help: 'ingest processes' },
+  readings: { value: 1, help: 'readings of an upload; from 2 on, only throughput and only our pipeline' },
+  age: { value: '0d', help: 'age of the readings in days, such as 20d; from 1d on as with several readings' },
   profile: { value: '', help: 'directory for CPU profiles of broker and ingest' },
   telegraf: { value: '', help: 'a Telegraf program to put under the same load' },
 } as const;
@@ -49,18 +51,20 @@ interface Round {
   /** Uploads per second; 0 sends as fast as PUBACKs arrive. */
   readonly rate: number;
   readonly connections: number;
+  readonly readings?: number;
+  readonly ageMs?: number;
 }
 
 /** Runs one round of a contender on empty tables. */
 async function measureOnce(
   pool: Pool,
   contender: Contender,
-  { uploads, rate, connections }: Round,
+  { uploads, rate, connections, readings = 1, ageMs = 0 }: Round,
   probed?: ProbedDevice,
 ): Promise<Measured> {
   await clearTables(pool, contender);
-  const plan = planLoad(roundUploads(uploads, connections), rate, connections);
-  return measureLoad(pool, contender, plan, connections, probed);
+  const plan = planLoad(roundUploads(uploads, connections), rate, connections, ageMs);
+  return measureLoad(pool, contender, plan, connections, probed, readings);
 }
 
 /** Warms up the JIT compilers of all processes. @returns the rate of the first contender, in uploads per second */
@@ -146,10 +150,37 @@ async function printLatencies(
   console.log('  goals for odograph: PUBACK p99 under 25 ms, lag p99 under 250 ms');
 }
 
+/** Measures the throughput of uploads of several readings, or of old ones: our pipeline, and aedes up to the PUBACK. */
+async function measureReadings(engines: Engines, settings: Settings, ageMs: number): Promise<void> {
+  const { connections, readings, rounds, uploads } = settings;
+  const fleet = await createFleet(engines.pool, connections);
+  const contenders = [await startOdograph(engines, fleet, settings), await startBareAedes(engines, fleet, settings)];
+  const warmUpRound = { uploads: warmUpUploads / readings, rate: 0, connections, readings, ageMs };
+  const measure = (round: Round) => (contender: Contender) => measureOnce(engines.pool, contender, round);
+  const warm = await measureRounds(contenders, 1, measure(warmUpRound));
+  const [[{ uploadsPerSecond = 0 } = {}] = []] = [...warm.values()];
+  const round = { ...warmUpRound, uploads: uploads || uploadsPerSecond * roundSeconds };
+  const measured = await measureRounds(contenders, rounds, measure(round));
+  const { odograph = [], ...others } = seriesOf(measured, (one) => one.uploadsPerSecond * readings);
+  printRounds({ 'odograph, to rows': odograph, ...others }, `readings/s, ${readings} an upload, ${settings.age} old`);
+  const cpu = seriesOf(measured, ({ cpuSecondsPerMillion: { broker = 0 } }) => broker / readings);
+  const ingest = seriesOf(measured, ({ cpuSecondsPerMillion }) => (cpuSecondsPerMillion['ingest 1'] ?? 0) / readings);
+  printRounds({ broker: cpu['odograph'] ?? [], ingest: ingest['odograph'] ?? [] }, 'CPU µs a reading');
+}
+
+/** @throws UsageError unless the age is a number of days, such as 20d */
+function readAgeMs(age: string): number {
+  const days = /^(\d+)d$/.exec(age)?.[1];
+  if (days === undefined) throw new UsageError(`--age must be a number of days such as 20d, not ${age}`);
+  return Number(days) * 86_400_000;
+}
+
 export async function run(parameters: readonly string[]): Promise<void> {
   const settings = readOptions(parameters, options);
+  const ageMs = readAgeMs(settings.age);
   await withEngines(async (engines) => {
     printMachine(engines);
+    if (settings.readings > 1 || ageMs > 0) return measureReadings(engines, settings, ageMs);
     const fleet = await createFleet(engines.pool, settings.connections + 1);
     const contenders = [
       await startOdograph(engines, fleet, settings),

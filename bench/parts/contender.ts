@@ -26,6 +26,8 @@ interface Part {
 export interface LoadShape {
   connections: number;
   inFlight: number;
+  /** Readings of an upload; 1 when undefined. */
+  readings?: number;
 }
 
 const partOf = (script: ChildScript): Part => ({
@@ -39,10 +41,12 @@ async function openScript(engines: Engines, file: URL, settings: object): Promis
   return script;
 }
 
+const loadOf = ({ inFlight, readings = 1 }: LoadShape) => ({ inFlight, readings });
+
 /** Starts the load generator, whose connections stay open between rounds. */
 function openGenerator(engines: Engines, fleet: BenchFleet, port: number, shape: LoadShape): Promise<ChildScript> {
   const deviceIds = fleet.vehicles.slice(0, shape.connections).map(({ deviceId }) => deviceId);
-  const settings: GeneratorSettings = { port, deviceIds, secret: fleet.secret, inFlight: shape.inFlight };
+  const settings: GeneratorSettings = { port, deviceIds, secret: fleet.secret, ...loadOf(shape) };
   return openScript(engines, new URL('./load-generator.ts', import.meta.url), settings);
 }
 

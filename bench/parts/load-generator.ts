@@ -11,6 +11,8 @@ export interface GeneratorSettings {
   secret: string;
   /** Uploads in flight per connection. */
   inFlight: number;
+  /** Readings of an upload. */
+  readings: number;
 }
 
 export interface LoadPlan {
@@ -19,7 +21,7 @@ export interface LoadPlan {
   rate: number;
   /** Device time of each device's first upload, UNIX milliseconds. */
   firstTimestampMs: number;
-  /** Difference between successive device times of one device. */
+  /** Difference between successive readings of one device. */
   stepMs: number;
 }
 
@@ -32,7 +34,7 @@ export interface LoadResult {
   pubackP99Ms: number;
 }
 
-const { port, deviceIds, secret, inFlight } = readSettings<GeneratorSettings>();
+const { port, deviceIds, secret, inFlight, readings } = readSettings<GeneratorSettings>();
 let histogram = new TimeHistogram();
 let left = 0;
 let paced = false;
@@ -42,7 +44,8 @@ async function connectPublisher(deviceId: string, index: number): Promise<Publis
   const socket = await openMqtt({ port, clientId: deviceId, password: secret }, () => undefined);
   socket.removeAllListeners('data');
   const record = { record: (ms: number) => histogram.record(ms) };
-  const publisher = new Publisher(socket, deviceTopic(deviceId, 'telemetry'), index * inFlight, inFlight, record);
+  const shape = { topic: deviceTopic(deviceId, 'telemetry'), seed: index * inFlight, inFlight, readings };
+  const publisher = new Publisher(socket, shape, record);
   socket.on('data', (chunk: Buffer) => {
     left -= publisher.receive(chunk);
     if (!paced) publisher.sendAll();

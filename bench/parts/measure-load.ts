@@ -35,19 +35,21 @@ async function lastRowAt(
   table: string,
   { firstTimestampMs, stepMs, uploads }: LoadPlan,
   devices: number,
+  readings: number,
 ): Promise<number> {
-  const last = Math.floor(firstTimestampMs + (Math.floor(uploads / devices) - 1) * stepMs);
+  const rows = uploads * readings;
+  const last = Math.floor(firstTimestampMs + (Math.floor(rows / devices) - 1) * stepMs);
   const end = Date.now() + timeoutMs;
   for (;;) {
     const atEnd = await countRows(pool, table, last);
     if (atEnd >= devices) {
       const countedAt = performance.timeOrigin + performance.now();
       const count = await countRows(pool, table, firstTimestampMs);
-      if (count === uploads) return countedAt;
-      if (count > uploads) throw new Error(`${count} rows of ${uploads} uploads`);
+      if (count === rows) return countedAt;
+      if (count > rows) throw new Error(`${count} rows of ${rows} readings`);
     }
     if (Date.now() > end)
-      throw new Error(`only ${await countRows(pool, table, firstTimestampMs)} of ${uploads} rows arrived`);
+      throw new Error(`only ${await countRows(pool, table, firstTimestampMs)} of ${rows} rows arrived`);
     await delay(pollMs);
   }
 }
@@ -65,24 +67,33 @@ export async function clearTables(pool: Pool, { table }: Contender): Promise<voi
   await pool.query('checkpoint');
 }
 
-/** Builds a load whose device times are the times of sending, at full speed slightly older. */
-export function planLoad(uploads: number, rate: number, connections: number): LoadPlan {
+/**
+ * Builds a load whose device times are the times of sending, at full speed slightly older.
+ * @param ageMs how much older they are
+ */
+export function planLoad(uploads: number, rate: number, connections: number, ageMs = 0): LoadPlan {
   const stepMs = rate === 0 ? 1 : Math.max(1, (connections * 1000) / rate);
-  return { uploads, rate, firstTimestampMs: Date.now(), stepMs };
+  return { uploads, rate, firstTimestampMs: Date.now() - ageMs, stepMs };
 }
 
-/** Runs one round of one contender; `plan.uploads` must be a multiple of the connections. */
+/**
+ * Runs one round of one contender; `plan.uploads` must be a multiple of the connections.
+ * @param readings of an upload
+ */
 export async function measureLoad(
   pool: Pool,
   contender: Contender,
   plan: LoadPlan,
   connections: number,
   probed?: ProbedDevice,
+  readings = 1,
 ): Promise<Measured> {
   const probe = probed && (await startLagProbe(pool, probed, plan.firstTimestampMs));
   const before = await readCpu(contender);
   const result = await contender.generator.ask<LoadResult>({ kind: 'load', ...plan });
-  const endMs = contender.table ? await lastRowAt(pool, contender.table, plan, connections) : result.lastPubackAtMs;
+  const endMs = contender.table
+    ? await lastRowAt(pool, contender.table, plan, connections, readings)
+    : result.lastPubackAtMs;
   const after = await readCpu(contender);
   const lag = await probe?.stop();
   return {

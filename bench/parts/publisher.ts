@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { publishPacket } from './mqtt.ts';
-import { payloadTemplate, timestampOffset } from './payloads.ts';
+import { uploadTemplate } from './payloads.ts';
 import type { TimeHistogram } from './statistics.ts';
 
 const pubackBytes = 4;
@@ -8,12 +8,21 @@ const secondsLength = 10;
 const millisecondsLength = 3;
 const zero = 0x30;
 
+/** What the uploads of a connection have in common. */
+interface UploadShape {
+  topic: string;
+  seed: number;
+  inFlight: number;
+  /** Readings of an upload. */
+  readings: number;
+}
+
 /** The uploads of one connection. */
 export interface Assignment {
   uploads: number;
   /** Device time of the first upload, UNIX milliseconds. */
   firstTimestampMs: number;
-  /** Difference between successive device times; at least 1. */
+  /** Difference between the device times of successive readings; at least 1. */
   stepMs: number;
 }
 
@@ -25,7 +34,7 @@ export class Publisher {
   readonly #socket: Socket;
   readonly #packets: Buffer;
   readonly #packetBytes: number;
-  readonly #timestampAt: number;
+  readonly #timestampsAt: readonly number[];
   readonly #sentAt: Float64Array;
   readonly #histogram: Pick<TimeHistogram, 'record'>;
   #place = 0;
@@ -37,15 +46,20 @@ export class Publisher {
   #bytesOfPuback = 0;
   #packetId = 0;
 
-  constructor(socket: Socket, topic: string, seed: number, inFlight: number, histogram: Pick<TimeHistogram, 'record'>) {
+  constructor(
+    socket: Socket,
+    { topic, seed, inFlight, readings }: UploadShape,
+    histogram: Pick<TimeHistogram, 'record'>,
+  ) {
     const packets = Array.from({ length: inFlight }, (_, place) =>
-      publishPacket(topic, place + 1, payloadTemplate(seed + place)),
+      publishPacket(topic, place + 1, uploadTemplate(seed + place, readings).payload),
     );
     this.#socket = socket;
     this.#packets = Buffer.concat(packets);
     this.#packetBytes = packets[0]?.length ?? 0;
     if (packets.some(({ length }) => length !== this.#packetBytes)) throw new Error('payloads differ in length');
-    this.#timestampAt = this.#packetBytes - payloadTemplate(seed).length + timestampOffset;
+    const { payload, timestampsAt } = uploadTemplate(seed, readings);
+    this.#timestampsAt = timestampsAt.map((at) => this.#packetBytes - payload.length + at);
     this.#sentAt = new Float64Array(inFlight);
     this.#histogram = histogram;
   }
@@ -99,7 +113,7 @@ export class Publisher {
   #send(count: number, dueMs: number): void {
     const start = this.#place * this.#packetBytes;
     for (let index = 0; index < count; index += 1) {
-      this.#writeTimestamp(start + index * this.#packetBytes + this.#timestampAt);
+      this.#writeTimestamps(start + index * this.#packetBytes);
       this.#sentAt[this.#place + index] = dueMs;
     }
     this.#place = (this.#place + count) % this.#sentAt.length;
@@ -107,11 +121,14 @@ export class Publisher {
     this.#socket.write(this.#packets.subarray(start, start + count * this.#packetBytes));
   }
 
-  #writeTimestamp(at: number): void {
-    const milliseconds = Math.floor(this.#firstTimestampMs + this.#sent * this.#stepMs);
+  #writeTimestamps(start: number): void {
+    for (const [index, at] of this.#timestampsAt.entries()) {
+      const reading = this.#sent * this.#timestampsAt.length + index;
+      const milliseconds = Math.floor(this.#firstTimestampMs + reading * this.#stepMs);
+      this.#writeDigits(start + at, secondsLength, Math.floor(milliseconds / 1000));
+      this.#writeDigits(start + at + secondsLength + 1, millisecondsLength, milliseconds % 1000);
+    }
     this.#sent += 1;
-    this.#writeDigits(at, secondsLength, Math.floor(milliseconds / 1000));
-    this.#writeDigits(at + secondsLength + 1, millisecondsLength, milliseconds % 1000);
   }
 
   #writeDigits(at: number, length: number, value: number): void {
