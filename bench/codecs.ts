@@ -1,7 +1,6 @@
-import { cpus } from 'node:os';
 import { benchedFormats } from './parts/codec-formats.ts';
 import { readOptions } from './parts/options.ts';
-import { figure, printRounds } from './parts/report.ts';
+import { describeMachine, figure, printRounds } from './parts/report.ts';
 import { median } from './parts/statistics.ts';
 
 export const description = 'records a second that one core decodes, for each format';
@@ -23,7 +22,7 @@ function measure(decode: () => number, seconds: number): number {
 
 export async function run(given: readonly string[]): Promise<void> {
   const { seconds, rounds } = readOptions(given, options);
-  console.log(`machine   ${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node.js ${process.version}\n`);
+  console.log(`machine   ${describeMachine()}\n`);
   const decoders = benchedFormats.map((format) => ({ ...format, decode: format.prepare(), results: [] as number[] }));
   for (const { decode } of decoders) measure(decode, seconds / 2);
   for (let round = 0; round < rounds; round += 1) {

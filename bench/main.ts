@@ -8,6 +8,7 @@ interface Benchmark {
 
 /** Every benchmark; modules are loaded on demand. */
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
+  all: () => import('./all.ts'),
   ingest: () => import('./ingest.ts'),
   history: () => import('./history.ts'),
   export: () => import('./export.ts'),

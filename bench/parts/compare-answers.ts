@@ -1,7 +1,7 @@
 import type { Pool } from './engines.ts';
 import type { HttpClient } from './http-client.ts';
 import type { Psql } from './psql.ts';
-import { figure, printRatio, printRounds } from './report.ts';
+import { figure, printRatio, printRounds, printSection } from './report.ts';
 
 /** A route and the SQL that reads the same rows as JSON text. */
 export interface Comparison {
@@ -47,7 +47,7 @@ export async function compareAnswers(
     if (copyMs !== undefined) references['psql \\copy'].push(copyMs);
     sizes = `${figure(plain.rows)} rows; ${figure(bytes / 1e6)} MB over HTTP, ${figure(plain.bytes / 1e6)} MB by SQL`;
   }
-  console.log(`\n${title}: ${sizes}`);
+  printSection(title, sizes);
   const given = psql === undefined ? { 'pg client': references['pg client'] } : references;
   printRounds({ ...series, ...given }, 'ms');
   printRatio('HTTP', series['HTTP, whole'], ['pg client', references['pg client']]);
