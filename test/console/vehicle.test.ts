@@ -228,12 +228,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
       page.evaluate(
         'document.querySelector(".trips-side").getBoundingClientRect().top - document.querySelector(".trips-main").getBoundingClientRect().bottom',
       ) as Promise<number>;
-    for (const part of ['trips', 'charts', 'now', 'commands', 'records']) {
+    for (const part of ['charts', 'now', 'commands', 'records', 'trips']) {
       await page.goto(`/vehicles/${fleet.moving.id}/${part}`);
       await page.locator('.vehicle-body').waitFor();
       await expect.poll(async () => [part, (await widest()) <= width], pollOptions).toEqual([part, true]);
-      if (part === 'trips') await expect.poll(blank, pollOptions).toBeLessThanOrEqual(0);
     }
+    await expect.poll(blank, pollOptions).toBeLessThanOrEqual(0);
     const more = page.getByRole('button', { name: 'More' });
     if (await more.isVisible()) await more.click();
     await page.getByRole('link', { name: 'Profile' }).click({ trial: true });
