@@ -35,6 +35,15 @@ describe('of any source', () => {
     expect(reading).toEqual({ timestamp: 1, can: [{ key: 'speed', value: '50' }] });
   });
 
+  it.each([
+    [0, 0, undefined],
+    [0, 2.35, { latitude: 0, longitude: 2.35 }],
+    [48.85, 0, { latitude: 48.85, longitude: 0 }],
+  ])('the coordinates 0, 0 are no position, the equator and the prime meridian are: %s, %s', (lat, lon, position) => {
+    const message = { ident: 'a', timestamp: 1, 'position.latitude': lat, 'position.longitude': lon };
+    expect(receive('flespi', [message]).readings[0]?.location).toEqual(position);
+  });
+
   it('a message without a time is a fault of that message only', () => {
     const { readings, faults } = receive('flespi', [{ ident: 'a' }, { ident: 'a', timestamp: 2 }]);
     expect(readings).toHaveLength(1);
@@ -68,11 +77,14 @@ describe('of any source', () => {
     expect(refusal).toMatchObject({ field: 'device.uniqueId' });
   });
 
-  it('values that are nested too deeply are a fault, whatever their depth', () => {
-    for (const levels of [33, 200_000]) {
+  it('values are nested in at most 32 levels, those of the list and of the message included', () => {
+    const decode = (levels: number) => {
       const nested = `[{"ident":"a","timestamp":1,"deep":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
-      expect(decodeUpload('flespi', nested, 0)).toMatchObject({ readings: [], faults: [{ reason: 'MALFORMED' }] });
-    }
+      return decodeUpload('flespi', nested, 0);
+    };
+    expect(decode(30)).toMatchObject({ readings: [{ index: 0 }], faults: [] });
+    for (const levels of [31, 200_000])
+      expect(decode(levels)).toMatchObject({ readings: [], faults: [{ reason: 'MALFORMED' }] });
   });
 
   it('the keys that tell where a vehicle is are removed with private positions, and no others', () => {

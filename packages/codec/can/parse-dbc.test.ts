@@ -194,6 +194,12 @@ describe('a faulty statement', () => {
         (line) => `${line}: signal ${'STU'[line - 3]} is selected by itself or nested in more than 8 multiplexers`,
       ),
     });
+    const nested = Array.from({ length: 9 }, (_, level) => extended(`S${level + 1}`, 'm1M'));
+    const parents = nested.map((_, level) => `SG_MUL_VAL_ 1 S${level + 1} S${level} 1-1;`);
+    expect(faultsOf(extended('S0', 'M'), ...nested, ...parents)).toEqual({
+      names: 'First(A,S0,S1,S2,S3,S4,S5,S6,S7,S8) Second(B)',
+      faults: ['12: signal S9 is selected by itself or nested in more than 8 multiplexers'],
+    });
     expect(faultsOf(extended('S', 'M'), extended('T', 'M'), extended('U', 'm1')).faults).toEqual([
       '5: signal U is multiplexed; message First has several multiplexers, and no SG_MUL_VAL_ says which',
     ]);

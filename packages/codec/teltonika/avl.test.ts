@@ -75,6 +75,12 @@ describe('an I/O element', () => {
     });
   });
 
+  it('of 1, 2 or 4 bytes in hexadecimal keeps its leading zeros', () => {
+    const data = recordOf([['007b05'], ['007c0006'], ['00930000000a']]);
+    const values = { control_state_flags: '05', agricultural_machinery_flags: '0006', driver_1_id_high: '0000000a' };
+    expect(canOf(data, 'fmb')).toEqual(values);
+  });
+
   it('of 16 bytes is read where a device sends such a group, and kept in hexadecimal', () => {
     const value = '00112233445566778899aabbccddeeff';
     const data = recordOf([['00ef01'], [], [], [], [`01f4${value}`]]);

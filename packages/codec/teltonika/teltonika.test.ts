@@ -14,6 +14,7 @@ import {
   readPacket,
   wrapPacket,
 } from './packets.ts';
+import { isKnownCodec } from './upload.ts';
 
 const readingsOf = (packet: string, family?: AvlFamily) =>
   decodeTeltonika(dataOf(packet), 0, family).readings.map(({ reading }) => reading);
@@ -138,6 +139,7 @@ describe('the stream of a TCP connection', () => {
   it('begins with the IMEI', () => {
     expect(readHello(hello)).toEqual({ frame: { kind: 'imei', imei: '356307042441013' }, bytes: 17 });
     expect(readHello(hex('ffff000f'))).toEqual({ frame: { kind: 'ping', count: 2 }, bytes: 2 });
+    expect(readHello(Buffer.alloc(0))).toEqual({ bytes: 2 });
     expect(readHello(hex('47'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('0010'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('000F41414141414141414141414141414141'))).toMatchObject({ fault: 'INVALID_IMEI' });
@@ -170,6 +172,8 @@ describe('the stream of a TCP connection', () => {
   it.each([
     ['a wrong checksum', codec8.replace('C7 CF', 'C7 CE'), 'WRONG_CHECKSUM'],
     ['other bytes than a preamble', '474554202f', 'NOT_TELTONIKA'],
+    ['a first byte that is neither a ping nor of a preamble', '01', 'NOT_TELTONIKA'],
+    ['a last byte that is none of a preamble', '00000001', 'NOT_TELTONIKA'],
     ['an absurd length', '00000000ffffffff', 'TOO_LARGE'],
     ['two counts that differ', wrapPacket(hex('080102')).toString('hex'), 'WRONG_COUNT'],
     ['an empty data field', wrapPacket(Buffer.alloc(0)).toString('hex'), 'WRONG_COUNT'],
@@ -220,6 +224,11 @@ it('no bytes crash or hang the decoders', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+it('the known codecs are those of records and of messages, and no others, such as Codec 7', () => {
+  const codecs = [undefined, ...Array.from({ length: 256 }, (_, codec) => codec)];
+  expect(codecs.filter(isKnownCodec)).toEqual([8, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x8e]);
 });
 
 it('the checksum is CRC-16/ARC', () => {

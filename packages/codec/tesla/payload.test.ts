@@ -69,6 +69,20 @@ describe('a payload of fleet-telemetry in protobuf', () => {
     expect(decodePayload(payload)).toEqual(record);
   });
 
+  it.each([
+    ['0a0f0805120b18fbffffffffffffffff01', { longValue: '-5' }],
+    ['0a0f0805120b1880808080808080808001', { longValue: '-9223372036854775808' }],
+    ['0a0908061205257a81d742', { floatValue: 107.752_884 }],
+    ['0a090806120525cdcc44c1', { floatValue: -12.3 }],
+    ['0a090806120525000080ff', { floatValue: '-Infinity' }],
+  ])('has signed integers, and the shortest number of a float: %s', (bytes, value) => {
+    expect(decodePayload(Buffer.from(bytes, 'hex'))).toMatchObject({ data: [{ value }] });
+  });
+
+  it.each(['0801', '1001', '1801'])('is refused with an integer in place of a text or a message: %s', (bytes) => {
+    expect(() => decodePayload(Buffer.from(bytes, 'hex'))).toThrow(InvalidMessage);
+  });
+
   it('keeps fields and values that a later version adds, by their numbers', () => {
     const later = Buffer.from('0a080890031203b80607', 'hex');
     expect(decodePayload(later)).toEqual({ data: [{ key: 'Field400', value: { value103: '7' } }], isResend: false });

@@ -36,6 +36,20 @@ describe('what fleet-telemetry of Tesla sends', () => {
     expect(receive('tesla', typed).readings).toEqual(receive('tesla', record).readings);
   });
 
+  it.each([[{ DriverFront: true }], [{ doubleValue: 1, unit: 'mi' }], [{ invalid: true, reason: 'asleep' }]])(
+    'takes an object for a value with its type only if the type is all it has: %j',
+    (Other) => {
+      const [reading] = receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, Other }).readings;
+      expect(canOf(reading)).toEqual({ Other: JSON.stringify(Other) });
+    },
+  );
+
+  it('leaves out what the vehicle calls invalid, but not a value that is false, 0 or empty', () => {
+    const values = { A: { invalid: true }, B: { booleanValue: false }, C: { doubleValue: 0 }, D: { stringValue: '' } };
+    const [reading] = receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, ...values }).readings;
+    expect(canOf(reading)).toEqual({ B: 'false', C: '0', D: '' });
+  });
+
   it('reads a list of open doors, as older vehicles send it', () => {
     const doorsOf = (DoorState: string) =>
       receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, DoorState }).readings[0]?.fleet?.doors;
