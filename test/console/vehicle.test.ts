@@ -58,6 +58,45 @@ async function addHistory({ application, moving }: TestFleet): Promise<void> {
     (${moving.id}::integer, tstzrange(now() - interval '3 hours', now() - interval '2 hours'))`.execute(db);
 }
 
+/** What a chart has drawn: its bounds, and the bounds of what has its accent colour, as shares of the plot. */
+interface DrawnChart {
+  /** Whether a label of an axis reaches the left edge, where it would be cut. */
+  readonly isCut: boolean;
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+}
+
+/** Runs in the page, whose types the tests do not have. */
+const readPixels = `(chart) => {
+  const canvas = chart?.querySelector('canvas');
+  const plot = chart?.querySelector('.u-over');
+  if (!canvas || !plot) return undefined;
+  const scale = canvas.width / canvas.clientWidth;
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const probe = chart.appendChild(document.createElement('span'));
+  probe.style.color = 'var(--accent)';
+  const accent = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  probe.remove();
+  const isAccent = (at) =>
+    data[at + 3] > 200 && accent.every((value, channel) => Math.abs(data[at + channel] - value) < 9);
+  const xs = [];
+  const ys = [];
+  for (let at = 0; at < data.length; at += 4) {
+    if (!isAccent(at)) continue;
+    xs.push(((at / 4) % canvas.width / scale - plot.offsetLeft) / plot.offsetWidth);
+    ys.push((Math.floor(at / 4 / canvas.width) / scale - plot.offsetTop) / plot.offsetHeight);
+  }
+  if (xs.length === 0) return undefined;
+  const firstColumn = Array.from({ length: canvas.height }, (_, y) => data[y * canvas.width * 4 + 3]);
+  const isCut = firstColumn.some((alpha) => alpha > 0);
+  return { isCut, left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys) };
+}`;
+
+/** Reads a chart from its pixels; undefined before it is drawn. */
+const readChart = (page: Page, label: string): Promise<DrawnChart | undefined> =>
+  page.evaluate(`(${readPixels})(document.querySelector('.chart[aria-label="${label}"]'))`);
+
 const close = (page: Page) => page.context().close();
 
 describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
@@ -107,6 +146,41 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await marks.getByText('2 readings missing').waitFor();
     await marks.getByText('Location privacy').waitFor();
     expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('draws a single value where it belongs in the interval, and whole labels', async () => {
+    const value = { key: 'single_value', value: '123456.25' };
+    await fleet.parked.device.upload([{ timestamp: Date.now() / 1000 - 6 * 3600, can: [value] }, reading()]);
+    const { page, errors } = await open(`/vehicles/${fleet.parked.id}/charts?fields=can.single_value,soc`);
+    await expect.poll(() => readChart(page, 'can.single_value'), pollOptions).toBeDefined();
+    const single = await readChart(page, 'can.single_value');
+    expect(single?.isCut).toBe(false);
+    expect(single?.left).toBeCloseTo(0.75, 1);
+    expect(single?.right).toBeCloseTo(0.75, 1);
+    const charge = await readChart(page, 'soc');
+    // 80 % of an axis that ends at 100 %.
+    expect(charge?.top).toBeCloseTo(0.2, 1);
+    expect(charge?.left).toBeGreaterThan(0.95);
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('keeps the interval of the charts and the chosen trip in the address', async () => {
+    const { page } = await open(`/vehicles/${fleet.moving.id}/charts?fields=soc`);
+    await page.getByText('Week', { exact: true }).click();
+    await page.waitForURL((url) => url.search.endsWith('?fields=soc&period=week'));
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await page.waitForURL(/period=week&until=\d+$/);
+    await page.reload();
+    await expect.poll(() => page.getByRole('radio', { name: 'Week' }).isChecked(), pollOptions).toBe(true);
+    await page.getByRole('button', { name: 'Later' }).click();
+    await page.waitForURL((url) => url.search.endsWith('period=week'));
+    await page.goto(`/vehicles/${fleet.moving.id}/trips`);
+    await page.getByRole('list', { name: 'Trips' }).getByRole('button').first().click();
+    await page.waitForURL(/trips\?until=\d+&trip=./);
+    await page.reload();
+    await page.locator('.trip-row[aria-current="true"]').waitFor();
     await close(page);
   });
 

@@ -17,6 +17,9 @@ export interface Band {
 interface ChartOptions {
   /** Describes the chart to screen readers. */
   readonly label: string;
+  /** The interval of the time axis, UNIX seconds. */
+  readonly from: number;
+  readonly until: number;
   /** UNIX seconds, ascending. */
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
@@ -24,6 +27,8 @@ interface ChartOptions {
   readonly height: number;
   /** Whether the axis begins at 0, which shows proportions; otherwise it shows changes. */
   readonly isFromZero?: boolean;
+  /** Whether the axis ends at 0 and 100, unless a value lies beyond. */
+  readonly isPercent?: boolean;
   readonly bands?: readonly Band[];
   /** Where the cursor is, UNIX seconds. */
   readonly time: number | undefined;
@@ -45,6 +50,41 @@ function resolve(element: HTMLElement, name: string): string {
 
 function fromZero(_plot: UPlot, least: number | null, most: number | null): [number, number] {
   return [Math.min(0, least ?? 0), (most ?? 0) > 0 ? (most ?? 0) * 1.05 : 1];
+}
+
+/** Leaves room around the values, within 0 and 100. */
+function percentRange(_plot: UPlot, least: number | null, most: number | null): [number, number] {
+  const [low, high] = [least ?? 0, most ?? 100];
+  const [from, until] = UPlot.rangeNum(low, high, 0.1, true);
+  return [low < 0 ? (from ?? low) : Math.max(0, from ?? 0), high > 100 ? (until ?? high) : Math.min(100, until ?? 100)];
+}
+
+/** Shows the whole interval unless a person has zoomed in. */
+function timeRange({ data: [times] }: UPlot, low: number, high: number, from: number, until: number): [number, number] {
+  const isWhole = low <= (times[0] ?? low) && high >= (times.at(-1) ?? high);
+  return isWhole ? [from, until] : [low, high];
+}
+
+/** Finds the last value of each line that is too short to be seen; it is drawn as a point. */
+function findIsolated({ from, until, times, values }: ChartOptions): number[] {
+  const visibleSeconds = (until - from) / 300;
+  let start = 0;
+  return values.flatMap((value, index) => {
+    if (values[index - 1] == null) start = times[index] ?? 0;
+    const isEnd = value !== null && values[index + 1] == null;
+    return isEnd && (times[index] ?? 0) - start < visibleSeconds ? [index] : [];
+  });
+}
+
+const axisFont = '11px system-ui';
+
+/** Measures the width that the longest label of an axis needs, in CSS pixels. */
+function widthOf({ ctx }: UPlot, labels: readonly string[] | null): number {
+  ctx.save();
+  ctx.font = axisFont;
+  const widths = (labels ?? []).map((label) => ctx.measureText(label).width);
+  ctx.restore();
+  return Math.max(36, Math.ceil(Math.max(0, ...widths)) + 14);
 }
 
 const daySeconds = 86_400;
@@ -71,27 +111,26 @@ function drawBands(plot: UPlot, element: HTMLElement, bands: readonly Band[]): v
   }
 }
 
-function optionsOf(
-  element: HTMLElement,
-  { height, format, isFromZero, bands = [], onPoint }: ChartOptions,
-  isPointed: () => boolean,
-): UPlot.Options {
+function optionsOf(element: HTMLElement, options: ChartOptions, isPointed: () => boolean): UPlot.Options {
+  const { height, format, from, until, isFromZero, isPercent, bands = [], onPoint } = options;
   const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
-  const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+  const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: axisFont };
+  const range = (isPercent && percentRange) || (isFromZero && fromZero);
+  const points = { show: true, size: 5, stroke: accent, fill: accent, filter: findIsolated(options) };
   return {
     width: element.clientWidth || 300,
     height,
     padding: [10, 12, 0, 0],
     cursor: { y: false, points: { size: 7 } },
     legend: { show: false },
-    ...(isFromZero && { scales: { y: { range: fromZero } } }),
-    series: [
-      {},
-      { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points: { show: false } },
-    ],
+    scales: {
+      x: { range: (plot, low, high) => timeRange(plot, low, high, from, until) },
+      ...(range && { y: { range } }),
+    },
+    series: [{}, { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points }],
     axes: [
       { ...axis, values: (_plot, ticks) => ticks.map(formatTick(ticks)), space: 80, size: 26 },
-      { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick)), size: 64 },
+      { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick)), size: widthOf },
     ],
     hooks: {
       drawClear: [(plot) => drawBands(plot, element, bands)],
@@ -108,7 +147,7 @@ function optionsOf(
 
 /** One series over time, with a cursor that the page moves and follows. */
 export function Chart(options: ChartOptions) {
-  const { label, times, values, time, height, bands } = options;
+  const { label, from, until, times, values, time, height, bands } = options;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
   const latest = useRef(options);
@@ -128,7 +167,7 @@ export function Chart(options: ChartOptions) {
       drawn.destroy();
       plot.current = undefined;
     };
-  }, [times, values, bands, dark, height]);
+  }, [from, until, times, values, bands, dark, height]);
   useEffect(() => {
     const drawn = plot.current;
     if (!drawn || time === undefined || frame.current?.matches(':hover')) return;

@@ -17,7 +17,7 @@ type Point = Schema<'PipelinePoint'>;
 type FigureName = Exclude<keyof Point, 'at'>;
 
 const refreshMs = 10_000;
-const points = 240;
+const maxPoints = 240;
 
 const rate = (perSecond: number): string => `${formatNumber(perSecond, perSecond < 10 ? 1 : 0)} /s`;
 const milliseconds = (ms: number): string => (ms < 1000 ? `${formatNumber(ms)} ms` : `${formatNumber(ms / 1000, 1)} s`);
@@ -39,15 +39,23 @@ const figures: readonly (readonly [name: FigureName, format: (value: number) => 
   ['heldBytes', formatBytes],
 ];
 
-async function loadHistory(hours: number): Promise<readonly Point[]> {
+/** The figures of an interval, UNIX seconds. */
+interface History {
+  readonly from: number;
+  readonly until: number;
+  readonly points: readonly Point[];
+}
+
+async function loadHistory(hours: number): Promise<History> {
   const until = Math.floor(Date.now() / 1000);
-  const query = { from: until - hours * 3600, until, points };
-  return (await answerOf(api.GET('/v1/x/admin/pipeline', { params: { query } }))).points;
+  const query = { from: until - hours * 3600, until, points: maxPoints };
+  const { points } = await answerOf(api.GET('/v1/x/admin/pipeline', { params: { query } }));
+  return { from: query.from, until, points };
 }
 
 interface FigureOptions {
   readonly name: FigureName;
-  readonly history: readonly Point[];
+  readonly history: History;
   readonly times: readonly number[];
   readonly format: (value: number) => string;
   readonly time: { value: number | undefined };
@@ -56,9 +64,11 @@ interface FigureOptions {
 /** One figure: its newest value, or that at the time that a person points at, and its history. */
 function Figure({ name, history, times, format, time }: FigureOptions) {
   const label = texts.value.pipeline.figures[name];
-  const values = useMemo(() => history.map((point) => point[name]), [history, name]);
+  const values = useMemo(() => history.points.map((point) => point[name]), [history, name]);
   const pointed = time.value === undefined ? -1 : times.indexOf(time.value);
-  const value = (pointed < 0 ? history.findLast((point) => point[name] !== null) : history[pointed])?.[name];
+  const value = (pointed < 0 ? history.points.findLast((point) => point[name] !== null) : history.points[pointed])?.[
+    name
+  ];
   return (
     <figure class="card">
       <figcaption>
@@ -67,6 +77,8 @@ function Figure({ name, history, times, format, time }: FigureOptions) {
       </figcaption>
       <Chart
         label={label}
+        from={history.from}
+        until={history.until}
         times={times}
         values={values}
         format={format}
@@ -91,9 +103,9 @@ export function Figures({ hours }: { hours: number }) {
     return () => clearInterval(timer);
   }, []);
   const { data, failure, reload } = useLoad(() => loadHistory(hours), [hours, turn.value]);
-  const times = useMemo(() => (data ?? []).map(({ at }) => Date.parse(at) / 1000), [data]);
+  const times = useMemo(() => (data?.points ?? []).map(({ at }) => Date.parse(at) / 1000), [data]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  if (data.length === 0) return <Empty title={texts.value.pipeline.noHistory} />;
+  if (data.points.length === 0) return <Empty title={texts.value.pipeline.noHistory} />;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: where the pointer is matters to the charts in it
     <div class="pipeline-charts" onMouseLeave={() => assign(time, undefined)}>

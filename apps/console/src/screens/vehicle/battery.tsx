@@ -1,11 +1,10 @@
-import { useSignal } from '@preact/signals';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, loadFields, PeriodBar, type Window } from './series-figures.tsx';
+import { type Field, Figures, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
 
 /** The fields that show the health of a traction battery, in the order in which they are shown. */
 const batteryFields = [
@@ -57,7 +56,7 @@ function Latest({ values }: { values: Battery['values'] }) {
 /** The health of the traction battery over time, and the voltage of the 12 V battery where the device reports it. */
 export function BatteryHealth({ vehicle }: { vehicle: LiveVehicle }) {
   const { battery: text } = texts.value;
-  const window = useSignal<Window>({ period: 'year', back: 0 });
+  const window = readWindow('year');
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { fields, chosen, values } = data;
@@ -69,7 +68,7 @@ export function BatteryHealth({ vehicle }: { vehicle: LiveVehicle }) {
       <div class="charts-bar">
         <PeriodBar window={window} />
       </div>
-      <Figures vehicleId={vehicle.id} fields={fields} chosen={chosen} window={window.value} />
+      <Figures vehicleId={vehicle.id} fields={fields} chosen={chosen} window={window} />
     </div>
   );
 }

@@ -1,10 +1,9 @@
-import { useSignal } from '@preact/signals';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { address, navigate } from '../../router.ts';
+import { address, changeQuery } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, fieldName, loadFields, PeriodBar, type Window } from './series-figures.tsx';
+import { type Field, Figures, fieldName, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];
@@ -20,11 +19,8 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
   const { charts: text } = texts.value;
   const known = fields.map(({ field }) => field);
   const chosen = readChosen() ?? usualFields.filter((field) => known.includes(field));
-  const window = useSignal<Window>({ period: 'day', back: 0 });
-  const choose = (names: readonly string[]) => {
-    const query = new URLSearchParams({ fields: names.join(',') });
-    navigate(`/vehicles/${vehicle.id}/charts?${query}`, { replace: true });
-  };
+  const window = readWindow('day');
+  const choose = (names: readonly string[]) => changeQuery({ fields: names.join(',') });
   return (
     <div class="page charts">
       <div class="charts-bar">
@@ -53,7 +49,7 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
           vehicleId={vehicle.id}
           fields={fields}
           chosen={chosen}
-          window={window.value}
+          window={window}
           onRemove={(field) => choose(chosen.filter((one) => one !== field))}
         />
       )}

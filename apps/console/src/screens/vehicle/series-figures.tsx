@@ -5,6 +5,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { address, changeQuery, readSeconds } from '../../router.ts';
 import { assign } from '../../signals.ts';
 import { formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
@@ -25,13 +26,25 @@ const minBreakSeconds = 300;
 /** The interval that charts show. */
 export interface Window {
   readonly period: Period;
-  /** Periods before now. */
-  readonly back: number;
+  /** UNIX seconds; undefined for now. */
+  readonly until: number | undefined;
+}
+
+/** Reads the interval that the address names. @param usual the period without one */
+export function readWindow(usual: Period): Window {
+  const named = address.value.query.get('period');
+  const period = (Object.keys(periods) as Period[]).find((one) => one === named) ?? usual;
+  return { period, until: readSeconds('until') };
+}
+
+/** Writes the end of an interval for the address. @returns undefined for one that is closer to now than to the one before */
+export function writeEnd(until: number, length: number): string | undefined {
+  return until < Date.now() / 1000 - length / 2 ? String(until) : undefined;
 }
 
 /** The bounds of a window, UNIX seconds. */
-function boundsOf({ period, back }: Window): { from: number; until: number } {
-  const until = Math.ceil(Date.now() / 1000) - back * periods[period];
+function boundsOf({ period, until: end }: Window): { from: number; until: number } {
+  const until = end ?? Math.ceil(Date.now() / 1000);
   return { from: until - periods[period], until };
 }
 
@@ -48,6 +61,9 @@ interface DrawnSeries extends Series {
 
 /** Series with the intervals that their charts mark. */
 export interface Drawing extends Breaks {
+  /** UNIX seconds. */
+  readonly from: number;
+  readonly until: number;
   readonly series: readonly DrawnSeries[];
 }
 
@@ -99,7 +115,7 @@ async function loadDrawing(id: string, fields: readonly string[], window: Window
   }
   const [{ breaks, bands }, ...answers] = await Promise.all([loadBreaks(id, from, until), ...calls]);
   const series = answers.flatMap((answer) => answer.series.map((one) => withBreaks(one, answer.bucketSeconds, bands)));
-  return { series, breaks, bands };
+  return { from, until, series, breaks, bands };
 }
 
 /** Names a field as a person reads it: can.rpm is rpm. */
@@ -110,7 +126,7 @@ export function fieldName(field: string): string {
 
 interface FigureOptions {
   readonly series: DrawnSeries;
-  readonly bands: readonly Band[];
+  readonly drawing: Drawing;
   readonly unit: string;
   readonly time: { value: number | undefined };
   readonly action?: ComponentChildren;
@@ -121,7 +137,7 @@ function indexAt(times: readonly number[], time: number | undefined): number {
   return time === undefined ? times.length - 1 : times.findLastIndex((one) => one <= time);
 }
 
-function Figure({ series, bands, unit, time, action }: FigureOptions) {
+function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   const { charts: text } = texts.value;
   const { field, times, mean, minimum, maximum } = series;
   const digits = Math.abs(mean.at(-1) ?? 0) < 10 ? 2 : 1;
@@ -145,11 +161,14 @@ function Figure({ series, bands, unit, time, action }: FigureOptions) {
       ) : (
         <Chart
           label={field}
+          from={drawing.from}
+          until={drawing.until}
           times={series.lineTimes}
           values={series.lineValues}
           format={write}
           height={170}
-          bands={bands}
+          bands={drawing.bands}
+          isPercent={unit === '%'}
           time={time.value}
           onPoint={(pointed) => assign(time, pointed)}
         />
@@ -179,12 +198,14 @@ function Breaks({ breaks }: { breaks: readonly Break[] }) {
   );
 }
 
-/** The choice of the interval that charts show. */
-export function PeriodBar({ window }: { window: { value: Window } }) {
+/** The choice of the interval that charts show, kept in the address. */
+export function PeriodBar({ window }: { window: Window }) {
   const { charts: text, trips } = texts.value;
-  const { period, back } = window.value;
-  const move = (periodsBack: number) => assign(window, { period, back: Math.max(0, back + periodsBack) });
-  const { from, until } = boundsOf(window.value);
+  const { period } = window;
+  const { from, until } = boundsOf(window);
+  const move = (seconds: number) => {
+    changeQuery({ until: writeEnd(until + seconds, periods[period]) });
+  };
   return (
     <>
       <fieldset class="choice">
@@ -196,14 +217,14 @@ export function PeriodBar({ window }: { window: { value: Window } }) {
               type="radio"
               name="period"
               checked={period === one}
-              onChange={() => assign(window, { period: one, back: 0 })}
+              onChange={() => changeQuery({ period: one, until: undefined })}
             />
             {text.periods[one]}
           </label>
         ))}
       </fieldset>
-      <Button onClick={() => move(1)}>{trips.earlier}</Button>
-      <Button disabled={back === 0} onClick={() => move(-1)}>
+      <Button onClick={() => move(-periods[period])}>{trips.earlier}</Button>
+      <Button disabled={window.until === undefined} onClick={() => move(periods[period])}>
         {trips.later}
       </Button>
       <span class="muted">{`${formatTime(from * 1000)} – ${formatTime(until * 1000)}`}</span>
@@ -225,7 +246,7 @@ export function Figures({ vehicleId, fields, chosen, window, onRemove }: Figures
   const time = useSignal<number | undefined>(undefined);
   const { data, failure, reload } = useLoad(
     () => loadDrawing(vehicleId, chosen, window),
-    [vehicleId, chosen.join(), window.period, window.back],
+    [vehicleId, chosen.join(), window.period, window.until],
   );
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
@@ -236,7 +257,7 @@ export function Figures({ vehicleId, fields, chosen, window, onRemove }: Figures
         <Figure
           key={series.field}
           series={series}
-          bands={data.bands}
+          drawing={data}
           unit={fields.find(({ field }) => field === series.field)?.unit ?? ''}
           time={time}
           action={

@@ -14,6 +14,7 @@ import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
+import { address, changeQuery, readSeconds } from '../../router.ts';
 import { actingFor } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import {
@@ -25,13 +26,13 @@ import {
   formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { loadBreaks } from './series-figures.tsx';
+import { loadBreaks, writeEnd } from './series-figures.tsx';
 
 export type Trip = Schema<'Trip'>;
 
-/** Loads the completed trips that started in an interval, the newest first. @throws CallFailure */
-async function loadTrips({ id, appId }: LiveVehicle, fromMs: number, untilMs: number): Promise<readonly Trip[]> {
-  const query = { from: Math.floor(fromMs / 1000), until: Math.floor(untilMs / 1000) };
+/** Loads the completed trips that started in a week, the newest first. @param until UNIX seconds. @throws CallFailure */
+async function loadTrips({ id, appId }: LiveVehicle, until: number): Promise<readonly Trip[]> {
+  const query = { from: until - weekSeconds, until };
   try {
     const call = api.GET('/v1/vehicle/{id}/trips', { params: { path: { id }, query, header: actingFor(appId) } });
     return [...((await answerOf(call)).trips ?? [])].reverse();
@@ -104,6 +105,8 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
         />
         <Chart
           label={text.chart}
+          from={first}
+          until={last}
           times={times}
           values={speeds}
           format={formatSpeed}
@@ -197,7 +200,7 @@ function TripMap({ trail, moment }: TripMapOptions) {
   return <section class="map" ref={container} aria-label={texts.value.trips.map} />;
 }
 
-const weekMs = 7 * 86_400_000;
+const weekSeconds = 7 * 86_400;
 
 function Totals({ trips }: { trips: readonly Trip[] }) {
   const { trips: text } = texts.value;
@@ -240,17 +243,13 @@ function TripRow({ trip, isSelected, onSelect }: { trip: Trip; isSelected: boole
 /** The trips of a vehicle, a week at a time, with their replay. */
 export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
   const { trips: text } = texts.value;
-  const weeksAgo = useSignal(0);
-  const selected = useSignal<string | undefined>(undefined);
-  const untilMs = Date.now() - weeksAgo.value * weekMs;
-  const { data, failure, reload } = useLoad(
-    () => loadTrips(vehicle, untilMs - weekMs, untilMs),
-    [vehicle.id, weeksAgo.value],
-  );
-  const trip = data?.find(({ trip_id }) => trip_id === selected.value) ?? data?.[0];
-  const move = (weeks: number) => {
-    weeksAgo.value = Math.max(0, weeksAgo.value + weeks);
-    selected.value = undefined;
+  const selected = address.value.query.get('trip');
+  const end = readSeconds('until');
+  const until = end ?? Math.floor(Date.now() / 1000);
+  const { data, failure, reload } = useLoad(() => loadTrips(vehicle, until), [vehicle.id, end]);
+  const trip = data?.find(({ trip_id }) => trip_id === selected) ?? data?.[0];
+  const move = (seconds: number) => {
+    changeQuery({ until: writeEnd(until + seconds, weekSeconds), trip: undefined });
   };
   const list = () => {
     if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
@@ -262,7 +261,8 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
             key={one.trip_id}
             trip={one}
             isSelected={one === trip}
-            onSelect={() => assign(selected, one.trip_id)}
+            // With its week, the address finds the trip later as well.
+            onSelect={() => changeQuery({ until: String(until), trip: one.trip_id })}
           />
         ))}
       </ul>
@@ -272,9 +272,9 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
     <div class="trips">
       <div class="trips-side">
         <div class="trips-period">
-          <Button onClick={() => move(1)}>{text.earlier}</Button>
-          <span>{`${formatDay(untilMs - weekMs)} – ${formatDay(untilMs)}`}</span>
-          <Button disabled={weeksAgo.value === 0} onClick={() => move(-1)}>
+          <Button onClick={() => move(-weekSeconds)}>{text.earlier}</Button>
+          <span>{`${formatDay((until - weekSeconds) * 1000)} – ${formatDay(until * 1000)}`}</span>
+          <Button disabled={end === undefined} onClick={() => move(weekSeconds)}>
             {text.later}
           </Button>
         </div>
