@@ -82,6 +82,23 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     await page.context().close();
   });
 
+  it('keeps the page when a screen cannot be loaded, and loads it on a further attempt', async () => {
+    const watched = await watchPage(browser, platform.httpUrl);
+    const { page } = watched;
+    await openSignedIn(watched, '/profile', { name: await createAccount(platform, fleet), password });
+    await page.getByLabel('Current password').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Alarms' }).click();
+    await page.getByText('This could not be loaded').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('This could not be loaded').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Screens' }).isVisible()).toBe(true);
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Alarms' }).waitFor();
+    await page.context().close();
+  });
+
   it('asks for the password over a form that is half filled, and keeps what was typed', async () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;

@@ -23,11 +23,29 @@ import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
 import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
 import { texts } from '../texts/texts.ts';
 
+/** Loads the page again, unless the platform does not answer: the browser would show its error page. @throws TypeError */
+async function reloadPage(): Promise<void> {
+  await fetch('/', { cache: 'no-store' });
+  location.reload();
+}
+
 /** A component that loads when it is first shown. */
 function lazy(load: () => Promise<ComponentType>): ComponentType {
   let loaded: ComponentType | undefined;
+  let hasFailed = false;
+  const loadOnce = async () => {
+    // Browsers may keep a failed import, and after an upgrade of the platform the files of an older page are gone.
+    if (hasFailed) await reloadPage();
+    try {
+      loaded ??= await load();
+      return loaded;
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
   return function Lazy() {
-    const { failure, reload } = useLoad(async () => (loaded ??= await load()), []);
+    const { failure, reload } = useLoad(loadOnce, []);
     const Show = loaded;
     if (Show) return <Show />;
     return failure ? <LoadFailure retry={reload} /> : <Loading />;

@@ -8,9 +8,6 @@ import { keepSession, readSession } from '../session.ts';
 import { language } from '../texts/texts.ts';
 import { App } from './app.tsx';
 
-// After an upgrade of the platform the files of an older page are gone.
-addEventListener('vite:preloadError', () => location.reload());
-
 applyTheme();
 effect(() => {
   document.documentElement.lang = language.value;
