@@ -187,6 +187,14 @@ describe('DELETE /v1/booking/{id}', () => {
         { latitude: 48.00054, longitude: 2 },
       ],
     ],
+    [
+      'it had come 60 m from its first position',
+      [
+        { latitude: 48, longitude: 2 },
+        { latitude: 48.00027, longitude: 2 },
+        { latitude: 48.00054, longitude: 2 },
+      ],
+    ],
   ])('keeps a free-floating booking when %s since its start', async (_when, readings) => {
     const { bookingId } = await book(access.api, access.vehicle, floating());
     await age(access, bookingId, 5);
@@ -195,6 +203,7 @@ describe('DELETE /v1/booking/{id}', () => {
   });
 
   it('compares with the last position before the start', async () => {
+    await report(40, { latitude: 48.00054, longitude: 2 });
     await report(30, { latitude: 48, longitude: 2 });
     const { bookingId } = await book(access.api, access.vehicle, floating());
     await age(access, bookingId, 5);

@@ -167,6 +167,21 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf(ofDriver('expired'))).toEqual([]);
   });
 
+  it('makes no new key list due for expired authorizations', async () => {
+    const vehicle = await newVehicle();
+    await expire(await issue(vehicle, -1));
+    const versions = () =>
+      access.platform.db
+        .selectFrom('device_key')
+        .select('list_version')
+        .where('device_id', '=', vehicle.deviceId)
+        .execute();
+    const before = await versions();
+    expect(before).toHaveLength(1);
+    expect((await deleteDriver()).status).toBe(200);
+    expect(await versions()).toEqual(before);
+  });
+
   it('does not revoke what the caller may not see', async () => {
     const [granted, hidden] = [await newVehicle(), await newVehicle()];
     const [, kept] = [await issue(granted, 5), await issue(hidden, 5)];

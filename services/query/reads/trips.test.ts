@@ -109,10 +109,10 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect(starts((await client.get(path())).body)).toEqual([`${at(0)}Z`]);
   });
 
-  it('links its pages up to the last one', async () => {
+  it.each([1, 2])('links its pages of %d up to the last one', async (limit) => {
     for (let day = 1; day <= 5; day += 1) await store(`2025-03-0${day}T00:00:00`);
     const seen: string[] = [];
-    let next: string | undefined = path(`${year}&limit=2`);
+    let next: string | undefined = path(`${year}&limit=${limit}`);
     while (next) {
       const { body, headers }: Awaited<ReturnType<ApiClient['get']>> = await client.get(next);
       seen.push(...starts(body));
