@@ -43,6 +43,8 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     const { page, errors, foreignRequests } = await setup.open('/bookings', operator);
     await page.getByText('No bookings in these days').waitFor();
     await page.getByRole('button', { name: 'New booking' }).click();
+    await save(page);
+    await page.getByRole('dialog').getByText('Choose a vehicle.').waitFor();
     await chooseVehicle(page, 'BK-100-AA');
     await page.getByLabel('Driver').fill('driver-17');
     await save(page);

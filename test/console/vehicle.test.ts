@@ -260,6 +260,13 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await strayed.locator('summary').click();
     await page.getByLabel(`Link ${strayId} to…`).first().fill('LK-400');
     await page.getByRole('button', { name: /LK-400-DD/ }).click();
+    const dialog = page.getByRole('dialog', { name: `Link ${strayId} to LK-400-DD?` });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const links = () => sql`select from device_link where vehicle_id = ${target}::integer`.execute(platform.db);
+    expect((await links()).rows).toEqual([]);
+    await page.getByRole('button', { name: /LK-400-DD/ }).click();
+    await dialog.getByRole('button', { name: 'Link and replay' }).click();
     await page.getByText('Stored.').waitFor();
     await strayed.waitFor({ state: 'detached' });
     const stored = sql`select from reading where vehicle_id = ${target}::integer`;

@@ -69,6 +69,7 @@ export const commonTexts = {
   copied: ['Copied', 'Copié'],
   readOnly: ['Your role only reads.', 'Votre rôle ne permet que la lecture.'],
   vehicleHint: ['Plate, VIN or make', 'Plaque, VIN ou marque'],
+  noVehicleChosen: ['Choose a vehicle.', 'Choisissez un véhicule.'],
   noSuchVehicle: [
     'No vehicle, or more than one, has this plate. Choose one of the suggestions.',
     'Aucun véhicule, ou plusieurs, ont cette plaque. Choisissez une des propositions.',

@@ -272,6 +272,15 @@ export const deviceTexts = {
       'Your role does not open uploads: they can contain private positions.',
       'Votre rôle n’ouvre pas les envois : ils peuvent contenir des positions privées.',
     ],
+    confirmLink: (deviceId: string, plate: string) => [
+      `Link ${deviceId} to ${plate}?`,
+      `Associer ${deviceId} à ${plate} ?`,
+    ],
+    confirmLinkText: [
+      'All its uploads that wait for a link are replayed, and their readings belong to this vehicle.',
+      'Tous ses envois en attente d’une association sont rejoués, et leurs relevés appartiennent à ce véhicule.',
+    ],
+    linkAndReplay: ['Link and replay', 'Associer et rejouer'],
     link: (deviceId: string) => [`Link ${deviceId} to…`, `Associer ${deviceId} à…`],
     outcomes: {
       stored: ['Stored.', 'Enregistré.'],

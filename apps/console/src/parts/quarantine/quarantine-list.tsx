@@ -7,8 +7,9 @@ import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Confirm } from '../forms/dialog.tsx';
 import { Form } from '../forms/fields.tsx';
-import { VehiclePicker } from '../forms/vehicle-picker.tsx';
+import { type NamedVehicle, VehiclePicker } from '../forms/vehicle-picker.tsx';
 import { Button } from '../layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, type Span, textOf } from './decode.ts';
@@ -169,11 +170,34 @@ interface RepairOptions {
   readonly onOutcome: (message: string) => void;
 }
 
+interface ConfirmLinkOptions {
+  readonly deviceId: string;
+  readonly vehicle: NamedVehicle;
+  readonly onConfirm: (vehicleId: string) => void;
+  readonly onClose: () => void;
+}
+
+function ConfirmLink({ deviceId, vehicle, onConfirm, onClose }: ConfirmLinkOptions) {
+  const { quarantine: text } = texts.value;
+  return (
+    <Confirm
+      title={text.confirmLink(deviceId, vehicle.plate)}
+      action={text.linkAndReplay}
+      // The list shows the outcome, which can take seconds.
+      onConfirm={async () => onConfirm(vehicle.id)}
+      onClose={onClose}
+    >
+      <p class="muted">{text.confirmLinkText}</p>
+    </Confirm>
+  );
+}
+
 /** Links the device of an upload to a vehicle and replays its uploads, replays one, or dismisses it. */
 function Repair({ upload, onOutcome }: RepairOptions) {
   const { quarantine: text, pipeline } = texts.value;
   const { id, deviceId, faults } = upload;
   const isBusy = useSignal(false);
+  const chosen = useSignal<NamedVehicle | undefined>(undefined);
   const run = async (action: () => Promise<string>) => {
     isBusy.value = true;
     onOutcome(await action().catch(messageOf));
@@ -198,7 +222,15 @@ function Repair({ upload, onOutcome }: RepairOptions) {
   return (
     <div class="repair">
       {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
-        <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => void run(() => link(vehicle.id))} />
+        <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => assign(chosen, vehicle)} />
+      )}
+      {chosen.value && (
+        <ConfirmLink
+          deviceId={deviceId}
+          vehicle={chosen.value}
+          onConfirm={(vehicleId) => void run(() => link(vehicleId))}
+          onClose={() => assign(chosen, undefined)}
+        />
       )}
       <Button disabled={isDisabled} onClick={() => void run(() => replay([id]))}>
         {pipeline.replay}

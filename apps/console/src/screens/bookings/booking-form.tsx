@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { answerOf, api } from '../../api/client.ts';
+import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Field, Form, SelectField } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
@@ -79,14 +79,16 @@ async function loadBooking(appId: string, { bookingId, vehicleId, from }: Bookin
   return bookings.find((one) => one.bookingId === bookingId);
 }
 
-function create(appId: string, { vehicles, type, driver, from, until }: Draft): Promise<unknown> {
+async function create(appId: string, { vehicles, type, driver, from, until }: Draft): Promise<unknown> {
+  const [vehicle] = vehicles;
+  if (!vehicle) throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noVehicleChosen);
   const end = type === 'BOOKING' || until !== '' ? fromLocalInput(until) : undefined;
   const body = {
     ...{ from: fromLocalInput(from) ?? '', type },
     ...(end !== undefined && { until: end }),
     ...(driver !== '' && { driver }),
   };
-  const path = { id: vehicles[0]?.id ?? '' };
+  const path = { id: vehicle.id };
   return answerOf(api.POST('/v1/vehicle/{id}/booking', { params: { path, header: headerFor(appId) }, body }));
 }
 
