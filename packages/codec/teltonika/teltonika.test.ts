@@ -181,6 +181,12 @@ describe('the stream of a TCP connection', () => {
     expect(readPacket(hex(bytes))).toMatchObject({ fault });
   });
 
+  it('may have a data field of exactly the limit, and none above it', () => {
+    const read = (length: number) => readPacket(wrapPacket(Buffer.alloc(length)));
+    expect(read(maximumDataBytes)).toMatchObject({ frame: { kind: 'packet' } });
+    expect(read(maximumDataBytes + 1)).toMatchObject({ fault: 'TOO_LARGE' });
+  });
+
   it('is acknowledged with the number of records', () => {
     expect(acknowledgeRecords(2)).toEqual(hex('00000002'));
   });
@@ -198,6 +204,12 @@ describe('a UDP packet', () => {
     if (!read) throw new Error('not read');
     expect(decodeTeltonika(read.data).readings).toHaveLength(1);
     expect(acknowledgeDatagram(read, 1)).toEqual(hex('0005CAFE010501'));
+  });
+
+  it('is refused when its two counts differ', () => {
+    const changed = Buffer.from(datagram);
+    changed[changed.length - 1] = 2;
+    expect(readDatagram(changed)).toBeUndefined();
   });
 
   it('is refused when it is cut or longer than it says', () => {

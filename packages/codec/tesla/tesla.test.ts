@@ -50,6 +50,11 @@ describe('what fleet-telemetry of Tesla sends', () => {
     expect(canOf(reading)).toEqual({ B: 'false', C: '0', D: '' });
   });
 
+  it('does not say whether a vehicle charges when that is unknown', () => {
+    const unknown = { Vin: 'V', CreatedAt: record.CreatedAt, DetailedChargeState: 'DetailedChargeStateUnknown' };
+    expect(receive('tesla', unknown).readings[0]).not.toHaveProperty('fleet');
+  });
+
   it('reads a list of open doors, as older vehicles send it', () => {
     const doorsOf = (DoorState: string) =>
       receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, DoorState }).readings[0]?.fleet?.doors;
