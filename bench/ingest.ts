@@ -158,8 +158,8 @@ async function measureReadings(engines: Engines, settings: Settings, ageMs: numb
   const warmUpRound = { uploads: warmUpUploads / readings, rate: 0, connections, readings, ageMs };
   const measure = (round: Round) => (contender: Contender) => measureOnce(engines.pool, contender, round);
   const warm = await measureRounds(contenders, 1, measure(warmUpRound));
-  const [[{ uploadsPerSecond = 0 } = {}] = []] = [...warm.values()];
-  const round = { ...warmUpRound, uploads: uploads || uploadsPerSecond * roundSeconds };
+  const [[first] = []] = [...warm.values()];
+  const round = { ...warmUpRound, uploads: uploads || (first?.uploadsPerSecond ?? 0) * roundSeconds };
   const measured = await measureRounds(contenders, rounds, measure(round));
   const { odograph = [], ...others } = seriesOf(measured, (one) => one.uploadsPerSecond * readings);
   printRounds({ 'odograph, to rows': odograph, ...others }, `readings/s, ${readings} an upload, ${settings.age} old`);
