@@ -73,15 +73,19 @@ function readJson(source: string): Node {
   return node;
 }
 
+function tryReadJson(source: string): Node | SyntaxFault {
+  try {
+    return readJson(source);
+  } catch (error) {
+    if (error instanceof SyntaxFault) return error;
+    throw error;
+  }
+}
+
 /** Finds where a text is no JSON; undefined if it is. */
 export function findSyntaxFault(source: string): Span | undefined {
-  try {
-    readJson(source);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
-    return { from: error.at, until: Math.min(source.length, error.at + 1) };
-  }
+  const read = tryReadJson(source);
+  return read instanceof SyntaxFault ? { from: read.at, until: Math.min(source.length, read.at + 1) } : undefined;
 }
 
 /**
@@ -89,8 +93,9 @@ export function findSyntaxFault(source: string): Span | undefined {
  * @param path names of members and numbers of elements. @returns undefined for a text that is no JSON
  */
 export function locate(source: string, path: readonly string[]): Span | undefined {
-  if (findSyntaxFault(source)) return undefined;
-  let node = readJson(source);
+  const read = tryReadJson(source);
+  if (read instanceof SyntaxFault) return undefined;
+  let node = read;
   for (const name of path) {
     const part = node.parts.get(name);
     if (!part) break;
