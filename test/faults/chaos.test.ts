@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createChaos } from './parts/chaos.fixture.ts';
-import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
 import { createSeparateDatabase, type SeparateDatabase } from './parts/separate-database.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
@@ -63,7 +64,7 @@ describe.skipIf(!hasRedisServer)('while several random faults overlap', () => {
       if (!testbed) throw new Error('no testbed');
       const { db } = testbed;
       const poisoner = await createPoisoner(testbed);
-      const round = createChaos({ testbed, database, random: randomNumbers(scale.seed), poison: poisoner.poison });
+      const round = createChaos({ testbed, database, random: createRandom(scale.seed), poison: poisoner.poison });
       const load = await testbed.startLoad({ pauseMs: 50 });
       await load.progress(1);
       const counts: Record<string, number> = {};

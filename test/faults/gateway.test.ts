@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { encodeMessage } from '@odograph/codec/encode-messages';
 import { type Database, openDatabase } from '@odograph/database/database';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
@@ -15,7 +16,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 import { TraccarForwarder } from './parts/traccar-forwarder.fixture.ts';
 
@@ -144,7 +145,7 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
     ])(
       '%s',
       async (name, victims) => {
-        const random = randomNumbers(scale.seed);
+        const random = createRandom(scale.seed);
         const reporters = await startReporters();
         for (let round = 0; round < scale.rounds; round += 1) {
           await awaitProgress(reporters);

@@ -5,10 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 30_000;
@@ -32,7 +33,7 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
   it(
     'restarts with everything that was stored, and waiting uploads are stored',
     async () => {
-      const random = randomNumbers(scale.seed);
+      const random = createRandom(scale.seed);
       const load = await testbed.startLoad({ pauseMs: 100 });
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);

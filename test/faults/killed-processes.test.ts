@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, type ProcessName, report, type Testbed } from './parts/testbed.fixture.ts';
 
 /** Starting a process several times takes long on a busy machine. */
@@ -25,7 +26,7 @@ describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when 
   ])(
     '%s',
     async (name, victims) => {
-      const random = randomNumbers(scale.seed);
+      const random = createRandom(scale.seed);
       const load = await testbed.startLoad();
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(1);

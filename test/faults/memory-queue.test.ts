@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
 
 const { rounds } = scale;
 const timeoutMs = 120_000 + rounds * 60_000;
@@ -61,7 +62,7 @@ describe('on a machine without redis-server', () => {
   it(
     'an upload with a PUBACK survives SIGKILL of every process',
     async () => {
-      const random = randomNumbers(scale.seed);
+      const random = createRandom(scale.seed);
       const { vehicleId, deviceId, secret, token } = await provision();
       const from = Math.floor(Date.now() / 1000) - 1000;
       const acknowledged: number[] = [];
