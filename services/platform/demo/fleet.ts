@@ -16,7 +16,7 @@ export interface DemoFleet {
   appId: string;
   appKey: string;
   vehicles: { id: string; plate: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
-  /** Who signs in to the console. */
+  /** The administrator of the console. */
   operator: { name: string; password: string };
   /** Until when its history reaches, UNIX seconds. */
   historyUntilSeconds: number;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Position, type RoadMap, RoadNetwork } from '@odograph/simulator/roads';
+import { type RoadMap, RoadNetwork } from '@odograph/simulator/roads';
 import { createRandom, type Itinerary, type Journey } from '@odograph/simulator/simulated-vehicle';
 
 const minute = 60;
@@ -43,10 +43,10 @@ class Planner {
   since = 0;
   batteryPercent = 100;
 
-  constructor(roads: RoadNetwork, seed: number, home: Position) {
+  constructor(roads: RoadNetwork, seed: number, start: number) {
     this.#roads = roads;
     this.random = createRandom(seed);
-    this.#node = roads.nearestNode(home);
+    this.#node = start;
   }
 
   /** Spreads a time evenly around its mean, seconds. */
@@ -54,13 +54,13 @@ class Planner {
     return mean + (this.random() - 0.5) * 2 * spread;
   }
 
-  somewhere(): Position {
-    return this.#roads.positionOf(Math.floor(this.random() * this.#roads.nodeCount));
+  /** Picks a node of the roads. */
+  somewhere(): number {
+    return Math.floor(this.random() * this.#roads.nodeCount);
   }
 
-  /** Plans a journey. @param stay "charging" while the vehicle is at a charger */
-  leave(departure: number, destination: Position, stay: 'charging' | 'parked' = 'parked'): Journey {
-    const to = this.#roads.nearestNode(destination);
+  /** Plans a journey to a node. @param stay "charging" while the vehicle is at a charger */
+  leave(departure: number, to: number, stay: 'charging' | 'parked' = 'parked'): Journey {
     const route = this.#roads.route(this.#node, to);
     this.#node = to;
     return { departure, route, charges: stay === 'charging' };
@@ -70,7 +70,7 @@ class Planner {
 type Plan = Generator<Journey, never>;
 
 /** To the office and back on working days, sometimes by the shops; an outing at the weekend. */
-function* commute(planner: Planner, home: Position, office: Position): Plan {
+function* commute(planner: Planner, home: number, office: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) < 5) {
       yield planner.leave(midnight + planner.around(7.3 * hour, 25 * minute), office, 'charging');
@@ -85,7 +85,7 @@ function* commute(planner: Planner, home: Position, office: Position): Plan {
 }
 
 /** Parcels from the depot on six days a week, with a break at its charger at noon. */
-function* deliver(planner: Planner): Plan {
+function* deliver(planner: Planner, depot: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) === 6) continue;
     yield planner.leave(midnight + planner.around(8 * hour, 10 * minute), planner.somewhere(), 'charging');
@@ -93,7 +93,7 @@ function* deliver(planner: Planner): Plan {
       while (planner.since < midnight + end) {
         yield planner.leave(planner.since + planner.around(3.5 * minute, 2 * minute), planner.somewhere());
       }
-      yield planner.leave(planner.since + 3 * minute, places.depot);
+      yield planner.leave(planner.since + 3 * minute, depot);
       if (end < 16 * hour) {
         yield planner.leave(planner.since + planner.around(45 * minute, 5 * minute), planner.somewhere(), 'charging');
       }
@@ -102,39 +102,36 @@ function* deliver(planner: Planner): Plan {
 }
 
 /** To the hospital in the evening and home in the morning, on five nights a week. */
-function* workNights(planner: Planner, home: Position): Plan {
+function* workNights(planner: Planner, home: number, hospital: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) > 4) continue;
-    yield planner.leave(midnight + planner.around(21.2 * hour, 10 * minute), places.hospital, 'charging');
+    yield planner.leave(midnight + planner.around(21.2 * hour, 10 * minute), hospital, 'charging');
     yield planner.leave(midnight + day + planner.around(6.2 * hour, 15 * minute), home);
   }
 }
 
 /** One ride after the other by day and night, so that something moves on the map at every hour. */
-function* driveTaxi(planner: Planner): Plan {
+function* driveTaxi(planner: Planner, depot: number): Plan {
   for (;;) {
     yield planner.leave(planner.since + planner.around(6 * minute, 4 * minute), planner.somewhere());
     if (planner.batteryPercent > 25) continue;
-    yield planner.leave(planner.since + minute, places.depot);
+    yield planner.leave(planner.since + minute, depot);
     yield planner.leave(planner.since + planner.around(80 * minute, 10 * minute), planner.somewhere(), 'charging');
   }
 }
 
 /** Creates the itinerary of one of the vehicles: taxis, deliveries, commuters and a night shift. */
 export function createItinerary(roads: RoadNetwork, index: number): Itinerary {
-  const home = places.villages[index % places.villages.length] ?? places.depot;
-  const office = places.offices[index % places.offices.length] ?? places.depot;
-  const plans: readonly [start: Position, plan: (planner: Planner) => Plan][] = [
-    [places.depot, driveTaxi],
-    [home, (planner) => commute(planner, home, office)],
-    [places.depot, deliver],
-    [home, (planner) => workNights(planner, home)],
-    [places.depot, driveTaxi],
-    [home, (planner) => commute(planner, home, office)],
-    [places.depot, deliver],
-    [places.depot, driveTaxi],
-  ];
-  const [start, plan] = plans[index % plans.length] ?? [places.depot, driveTaxi];
+  const home = roads.nearestNode(places.villages[index % places.villages.length] ?? places.depot);
+  const office = roads.nearestNode(places.offices[index % places.offices.length] ?? places.depot);
+  const hospital = roads.nearestNode(places.hospital);
+  const depot = roads.nearestNode(places.depot);
+  const taxi = [depot, (planner: Planner) => driveTaxi(planner, depot)] as const;
+  const commuter = [home, (planner: Planner) => commute(planner, home, office)] as const;
+  const delivery = [depot, (planner: Planner) => deliver(planner, depot)] as const;
+  const nightShift = [home, (planner: Planner) => workNights(planner, home, hospital)] as const;
+  const plans = [taxi, commuter, delivery, nightShift, taxi, commuter, delivery, taxi];
+  const [start, plan] = plans[index % plans.length] ?? taxi;
   const planner = new Planner(roads, index + 1, start);
   const journeys = plan(planner);
   return (since, batteryPercent) => {

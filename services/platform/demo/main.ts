@@ -30,7 +30,7 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
   }, outageIntervalMs);
 }
 
-/** What a newcomer needs first, made for eyes. */
+/** Describes the running demo to a newcomer: addresses, credentials and a command to try. */
 function describeDemo(httpUrl: string, mqttUrl: string, { appId, appKey, vehicles, operator }: DemoFleet): string {
   const vehicle = vehicles[0];
   return `

@@ -25,9 +25,10 @@ function readTiles(directory: string): Tile[] {
   });
 }
 
+const configPath = join(folder, 'tilemaker.json');
+const { layers, settings } = JSON.parse(readFileSync(configPath, 'utf8')) as TilemakerConfig;
+
 function buildTiles(extract: string, work: string): Buffer {
-  const configPath = join(folder, 'tilemaker.json');
-  const { layers, settings } = JSON.parse(readFileSync(configPath, 'utf8')) as TilemakerConfig;
   const directory = join(work, 'tiles');
   const files = ['--input', extract, '--output', `${directory}/`];
   execFileSync('tilemaker', [...files, '--config', configPath, '--process', join(folder, 'profile.lua')]);
@@ -43,7 +44,6 @@ function readRoads(extract: string, work: string): RoadFeature[] {
   const filtered = join(work, 'roads.osm.pbf');
   const classes = 'motorway,motorway_link,trunk,trunk_link,primary,primary_link,secondary,secondary_link,tertiary';
   const filter = `w/highway=${classes},tertiary_link,unclassified,residential,living_street,service`;
-  const { settings } = JSON.parse(readFileSync(join(folder, 'tilemaker.json'), 'utf8')) as TilemakerConfig;
   const cut = join(work, 'cut.osm.pbf');
   execFileSync('osmium', ['extract', '--bbox', settings.bounding_box.join(','), extract, '-o', cut]);
   execFileSync('osmium', ['tags-filter', cut, filter, '-o', filtered]);
