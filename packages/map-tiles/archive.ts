@@ -36,7 +36,8 @@ const leafEntries = 4096;
 const gzip = 2;
 const uncompressed = 1;
 
-function varint(value: number): number[] {
+/** Encodes a whole number as Protocol Buffers do, from which PMTiles and vector tiles have it. */
+export function varint(value: number): number[] {
   const bytes: number[] = [];
   let left = value;
   while (left >= 0x80) {

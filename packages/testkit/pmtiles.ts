@@ -1,28 +1,18 @@
 import { gzipSync } from 'node:zlib';
-import { encodeArchive } from '@odograph/map-tiles/archive';
+import { encodeArchive, varint } from '@odograph/map-tiles/archive';
 
 const extent = 4096;
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let left = value;
-  while (left >= 0x80) {
-    bytes.push((left % 0x80) | 0x80);
-    left = Math.floor(left / 0x80);
-  }
-  return Buffer.from([...bytes, left]);
-}
-
 /** Encodes a member of a message (Protocol Buffers, "Encoding"). */
 function member(field: number, value: number | string | Buffer): Buffer {
-  if (typeof value === 'number') return Buffer.concat([varint(field << 3), varint(value)]);
+  if (typeof value === 'number') return packed([field << 3, value]);
   const bytes = Buffer.from(value);
-  return Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
+  return Buffer.concat([packed([(field << 3) | 2, bytes.length]), bytes]);
 }
 
 const zigzag = (value: number): number => (value < 0 ? -value * 2 - 1 : value * 2);
 const command = (id: number, count: number): number => (count << 3) | id;
-const packed = (values: readonly number[]): Buffer => Buffer.concat(values.map(varint));
+const packed = (values: readonly number[]): Buffer => Buffer.from(values.flatMap(varint));
 
 /** A feature of a layer: the whole tile, or a point in it. */
 interface TileFeature {
