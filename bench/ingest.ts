@@ -163,9 +163,11 @@ async function measureReadings(engines: Engines, settings: Settings, ageMs: numb
   const measured = await measureRounds(contenders, rounds, measure(round));
   const { odograph = [], ...others } = seriesOf(measured, (one) => one.uploadsPerSecond * readings);
   printRounds({ 'odograph, to rows': odograph, ...others }, `readings/s, ${readings} an upload, ${settings.age} old`);
-  const cpu = seriesOf(measured, ({ cpuSecondsPerMillion: { broker = 0 } }) => broker / readings);
-  const ingest = seriesOf(measured, ({ cpuSecondsPerMillion }) => (cpuSecondsPerMillion['ingest 1'] ?? 0) / readings);
-  printRounds({ broker: cpu['odograph'] ?? [], ingest: ingest['odograph'] ?? [] }, 'CPU µs a reading');
+  const cpuOf = (part: string): number[] => {
+    const cpu = seriesOf(measured, ({ cpuSecondsPerMillion }) => (cpuSecondsPerMillion[part] ?? 0) / readings);
+    return cpu['odograph'] ?? [];
+  };
+  printRounds({ broker: cpuOf('broker'), ingest: cpuOf('ingest 1') }, 'CPU µs a reading');
 }
 
 /** @throws UsageError unless the age is a number of days, such as 20d */

@@ -41,12 +41,11 @@ async function openScript(engines: Engines, file: URL, settings: object): Promis
   return script;
 }
 
-const loadOf = ({ inFlight, readings = 1 }: LoadShape) => ({ inFlight, readings });
-
 /** Starts the load generator, whose connections stay open between rounds. */
 function openGenerator(engines: Engines, fleet: BenchFleet, port: number, shape: LoadShape): Promise<ChildScript> {
-  const deviceIds = fleet.vehicles.slice(0, shape.connections).map(({ deviceId }) => deviceId);
-  const settings: GeneratorSettings = { port, deviceIds, secret: fleet.secret, ...loadOf(shape) };
+  const { connections, inFlight, readings = 1 } = shape;
+  const deviceIds = fleet.vehicles.slice(0, connections).map(({ deviceId }) => deviceId);
+  const settings: GeneratorSettings = { port, deviceIds, secret: fleet.secret, inFlight, readings };
   return openScript(engines, new URL('./load-generator.ts', import.meta.url), settings);
 }
 

@@ -8,7 +8,7 @@ const secondsLength = 10;
 const millisecondsLength = 3;
 const zero = 0x30;
 
-/** What the uploads of a connection have in common. */
+/** Properties that all uploads of a connection share. */
 interface UploadShape {
   topic: string;
   seed: number;

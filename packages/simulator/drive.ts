@@ -1,6 +1,7 @@
+import { radians } from '@odograph/contracts/positions';
 import type { Position, RoutePoint } from './roads.ts';
 
-/** What a car of ordinary drivers does, metres per second squared. */
+/** Accelerations of an ordinary driver, metres per second squared. */
 const acceleration = 1.6;
 const braking = 1.8;
 const sideways = 2;
@@ -8,8 +9,6 @@ const sideways = 2;
 const maxTurnSpeed = 15 / 3.6;
 const minBendSpeed = 10 / 3.6;
 const minJunctionTurnDegrees = 35;
-
-const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
 /** The direction from one position to another, degrees from 0 (north) to 360, as on a flat map. */
 function direction(from: Position, to: Position): number {

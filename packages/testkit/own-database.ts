@@ -52,14 +52,10 @@ export async function createTemplate(dataDirectory: string): Promise<void> {
   await engine.stop();
 }
 
-/** Puts the embedded database of an installation that has started once before into its DATA_DIR. */
-export const copyTemplate = (dataDirectory: string, template = inject('databaseTemplate')): Promise<void> =>
-  cp(template, dataDirectory, { recursive: true });
-
 /** Starts another embedded engine: each has one database and a single session, which one idle transaction occupies. */
 export async function startAnotherEngine(template: string): Promise<OwnDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
-  await copyTemplate(directory, template);
+  await cp(template, directory, { recursive: true });
   const engine = await startEngine('TimescaleDB', undefined, directory);
   return {
     url: engine.url,
