@@ -44,6 +44,8 @@ interface Table {
   readonly at: string;
   readonly machine: string;
   readonly engines: string;
+  /** Of 15 minutes, at the start. */
+  readonly loadAverage: number;
   readonly results: readonly Result[];
   /** Benchmarks that did not end, with the reason. */
   readonly failed: readonly string[];
@@ -73,7 +75,7 @@ function findSlower(now: Table, before: Table): string[] {
   });
 }
 
-function toMarkdown({ at, machine, engines, results, failed }: Table, slower: readonly string[]): string {
+function toMarkdown({ at, machine, engines, loadAverage, results, failed }: Table, slower: readonly string[]): string {
   const rows = results.map(
     ({ command, what, unit, median, min, max }) =>
       `| \`${command}\` | ${what.replaceAll('|', '/')} | ${unit} | ${figure(median)} | ${figure(min)} to ${figure(max)} |`,
@@ -81,7 +83,7 @@ function toMarkdown({ at, machine, engines, results, failed }: Table, slower: re
   return [
     `# Benchmarks of ${at}`,
     '',
-    `${machine}; ${engines}. Load average at the start ${figure(loadavg()[2] ?? 0)}.`,
+    `${machine}; ${engines}. Load average at the start ${figure(loadAverage)}.`,
     '',
     '| npm run bench -- | what | unit | median | range |',
     '| --- | --- | --- | --- | --- |',
@@ -124,6 +126,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
   const results: Result[] = [];
   const failed: string[] = [];
   const at = new Date().toISOString().slice(0, 16).replace(':', '');
+  const loadAverage = loadavg()[2] ?? 0;
   const engines = await describeEngines();
   for (const [name, sizes] of sittings) {
     if (wanted && !wanted.includes(name)) continue;
@@ -134,7 +137,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
       failed.push(`${name} ${sizes}: ${String(error)}`);
     }
   }
-  const table = { at, machine: describeMachine(), engines, results, failed };
+  const table = { at, machine: describeMachine(), engines, loadAverage, results, failed };
   const slower = before === undefined ? [] : findSlower(table, before);
   await writeFile(join(directory, `${at}.json`), `${JSON.stringify(table, undefined, 1)}\n`);
   await writeFile(join(directory, `${at}.md`), toMarkdown(table, slower));
