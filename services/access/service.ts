@@ -10,12 +10,12 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import { isPresent } from '@odograph/sessions/presence';
-import type { AccessOptions } from './access-options.ts';
 import { deviceCommandRoutes } from './authorizations/device-commands.ts';
 import { authorizationRoutes } from './authorizations/routes.ts';
 import { bookingRoutes } from './bookings/routes.ts';
 import { deviceKeyRoutes } from './device-keys/routes.ts';
 import { driverRoutes } from './drivers/routes.ts';
+import type { AccessOptions } from './shared/access-options.ts';
 
 /** Announces changed key lists on Redis. A lost announcement costs at most a second, the polling interval. */
 function createAnnouncement(redis: Redis, prefix: string, logger: Logger): () => void {

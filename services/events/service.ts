@@ -10,8 +10,8 @@ import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import type { ResolveHost } from './delivery/addresses.ts';
 import { DeliverySlots } from './delivery/context.ts';
+import { createEventMetrics, eventTasks } from './delivery/metrics.ts';
 import { sendTestEvent, WebhookDeliveries } from './delivery/webhook-deliveries.ts';
-import { createEventMetrics, eventTasks } from './metrics.ts';
 import { webhookRoutes } from './registration/routes.ts';
 
 /** Maximum attempts in flight to all receivers together. */

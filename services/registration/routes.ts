@@ -10,6 +10,7 @@ import Type from 'typebox';
 import { removeRecords } from './imports/queries.ts';
 import { fieldPaths, fieldType, RegistrationRecord, toRecord } from './record/fields.ts';
 import { identityOf, identityOfFields, parsePlateOrVin } from './record/identity.ts';
+import { decodeVin } from './record/vin.ts';
 import { type Lookup, lookUp } from './sources/lookup.ts';
 import { deleteCachedAnswers } from './sources/provider.ts';
 import {
@@ -20,7 +21,6 @@ import {
   type Sources,
   type VehicleDescription,
 } from './sources/sources.ts';
-import { decodeVin } from './vin.ts';
 
 const tags = ['registration data'];
 const sourcesHeader = {

@@ -11,7 +11,7 @@ import {
 } from '@odograph/database/vehicle-access';
 import type { Level } from '@odograph/keyless/token';
 import { type RawBuilder, sql } from 'kysely';
-import type { ListPart } from '../list-stream.ts';
+import type { ListPart } from '../shared/list-stream.ts';
 import type { AuthorizationTimes, Category, Interval } from './rules.ts';
 
 /** An authorization that is neither revoked nor replaced. */

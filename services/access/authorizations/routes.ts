@@ -5,8 +5,8 @@ import { type Http, type RequestContext, requestContext } from '@odograph/http/h
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, checkedObject, checkedWord, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
-import { resolveDriverId } from '../resolve-driver.ts';
+import { type AccessOptions, changeAccess } from '../shared/access-options.ts';
+import { resolveDriverId } from '../shared/resolve-driver.ts';
 import * as issue from './issue.ts';
 import {
   type Authorization,

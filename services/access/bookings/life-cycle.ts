@@ -7,7 +7,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceCommands, findBookingCommands } from '../authorizations/device-commands.ts';
 import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';
 import { lockLatestAuthorization, lockVehicle } from '../authorizations/queries.ts';
-import { resolveDriver } from '../resolve-driver.ts';
+import { resolveDriver } from '../shared/resolve-driver.ts';
 import * as queries from './queries.ts';
 import * as rules from './rules.ts';
 

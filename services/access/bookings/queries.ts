@@ -7,8 +7,8 @@ import { accessibleTo } from '@odograph/database/vehicle-access';
 import { hasDevice, outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { lockVehicle } from '../authorizations/queries.ts';
-import type { ListPart } from '../list-stream.ts';
-import type { Driver } from '../resolve-driver.ts';
+import type { ListPart } from '../shared/list-stream.ts';
+import type { Driver } from '../shared/resolve-driver.ts';
 import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';
 
 /** A booking that is not deleted. */

@@ -16,10 +16,10 @@ import {
   word,
 } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { DeviceCommands } from '../authorizations/device-commands.ts';
 import { AuthorizationId, credentials, DriverId } from '../authorizations/rules.ts';
-import { ListPage, sendList } from '../list-stream.ts';
+import { type AccessOptions, changeAccess } from '../shared/access-options.ts';
+import { ListPage, sendList } from '../shared/list-stream.ts';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
 import { type Booking, findBooking, type ListedBooking, listActive, listOfVehicle } from './queries.ts';
 

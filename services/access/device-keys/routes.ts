@@ -4,7 +4,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, DeviceId, moment } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
+import { type AccessOptions, changeAccess } from '../shared/access-options.ts';
 import { endTokens, findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });

@@ -10,7 +10,6 @@ import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, pageHeaders, VehicleId } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
 import {
   isOfDriver,
   isVisibleTo,
@@ -20,7 +19,8 @@ import {
   raiseListVersions,
 } from '../authorizations/queries.ts';
 import { AuthorizationId, route as authorizationRoute, categories, DriverId } from '../authorizations/rules.ts';
-import { ListPage, sendList } from '../list-stream.ts';
+import { type AccessOptions, changeAccess } from '../shared/access-options.ts';
+import { ListPage, sendList } from '../shared/list-stream.ts';
 
 const driverRoute = { tags: ['drivers'] };
 const Page = ListPage('authorizations');

@@ -4,7 +4,7 @@ import type { Clock } from '@odograph/http/http';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Kysely } from 'kysely';
-import type { EventMetrics, EventTask } from '../metrics.ts';
+import type { EventMetrics, EventTask } from './metrics.ts';
 
 /** The outcome of an attempt, as the metric's label. */
 export type AttemptOutcome =

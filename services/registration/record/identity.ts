@@ -1,6 +1,6 @@
 import { invalidParameter } from '@odograph/contracts/failures';
-import { normalizeVin } from '../vin.ts';
 import type { Fields } from './fields.ts';
+import { normalizeVin } from './vin.ts';
 
 /** Format since 2009: AB-123-CD, without the letters I, O and U, the group SS and the number 000. */
 const currentFormat = /^(?!SS)([A-HJ-NP-TV-Z]{2})(?!000)(\d{3})(?!SS)([A-HJ-NP-TV-Z]{2})$/;

@@ -1,6 +1,6 @@
-import { normalizeVin } from '../vin.ts';
 import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maxTires } from './fields.ts';
 import { normalizePlate } from './identity.ts';
+import { normalizeVin } from './vin.ts';
 
 /** The reason why a field is invalid; `field` is its name in the row, empty for the whole row. */
 export interface Fault {

@@ -6,7 +6,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
 import { normalizePlate, type VehicleIdentity } from '../record/identity.ts';
-import { decodeVin, normalizeVin } from '../vin.ts';
+import { decodeVin, normalizeVin } from '../record/vin.ts';
 import type { Finding, Source } from './lookup.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
 import { type ProviderLimits, readProviderSettings } from './provider-settings.ts';

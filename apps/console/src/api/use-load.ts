@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { assign } from '../signals.ts';
 import { CallFailure, messageOf } from './client.ts';
 
 /** The state of a load. Earlier data stays while it is loaded again. */
@@ -34,6 +33,9 @@ export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknow
       isCurrent = false;
     };
   }, [...inputs, attempt.value]);
+  const reload = () => {
+    attempt.value += 1;
+  };
   const { data, failure, code, isLoading = true } = state.value;
-  return { data, failure, code, isLoading, reload: () => assign(attempt, attempt.value + 1) };
+  return { data, failure, code, isLoading, reload };
 }
