@@ -1,10 +1,10 @@
 import { constants, setPriority } from 'node:os';
 import type { Http } from '@odograph/http/http';
-import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
-import { type Platform, startPlatform } from './platform.ts';
+import { describeAddresses, startPlatform } from './platform.ts';
 import { logUnhandledErrors, stopWithNpm } from './process-lifetime.ts';
 import { loadServices, selectServices, UnknownService } from './services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
@@ -20,24 +20,6 @@ function lowerPriority(services: readonly Service<Http>[], logger: Logger): void
   } catch (error) {
     logger.warn({ err: error }, 'process priority not lowered');
   }
-}
-
-/** Returns the addresses of a ready platform for users and devices. */
-function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
-  return {
-    page: `${httpUrl}/`,
-    signIn: 'npx odograph operator create --name NAME --role administrator',
-    reference: `${httpUrl}/docs`,
-    mqtt: mqttUrl,
-    mqtts:
-      config.MQTT_TLS_CERTIFICATE === undefined
-        ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
-        : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`,
-    teltonika:
-      config.TELTONIKA_PORT === 0
-        ? 'off: set TELTONIKA_PORT'
-        : `${config.TELTONIKA_HOST}:${config.TELTONIKA_PORT}, TCP and UDP`,
-  };
 }
 
 /** Runs the named services, or all of them when none is named. */
@@ -62,9 +44,10 @@ async function main(names: readonly string[]): Promise<void> {
     logger.info('stopped');
   });
   const addresses = describeAddresses(config, platform);
-  logger.info({ ...addresses, http: platform.httpUrl, services: serviceNames }, 'ready');
+  const signIn = 'npx odograph operator create --name NAME --role administrator';
+  logger.info({ ...addresses, signIn, http: platform.httpUrl, services: serviceNames }, 'ready');
   if (process.stdout.isTTY) {
-    const lines = Object.entries(addresses).map(([name, value]) => `  ${name.padEnd(10)} ${value}\n`);
+    const lines = Object.entries({ ...addresses, signIn }).map(([name, value]) => `  ${name.padEnd(10)} ${value}\n`);
     process.stdout.write(`\nOdograph is ready\n${lines.join('')}\n`);
   }
 }

@@ -71,3 +71,20 @@ export async function startPlatform(config: Config, logger: Logger, services: re
     throw error;
   }
 }
+
+/** Returns the addresses of a ready platform for users and devices. */
+export function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
+  return {
+    page: `${httpUrl}/`,
+    reference: `${httpUrl}/docs`,
+    mqtt: mqttUrl,
+    mqtts:
+      config.MQTT_TLS_CERTIFICATE === undefined
+        ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
+        : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`,
+    teltonika:
+      config.TELTONIKA_PORT === 0
+        ? 'off: set TELTONIKA_PORT'
+        : `${config.TELTONIKA_HOST}:${config.TELTONIKA_PORT}, TCP and UDP`,
+  };
+}

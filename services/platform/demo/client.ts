@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { failures } from '@odograph/contracts/failures';
 
-/** A client of the HTTP interface for the demo. Requests throw for any status but 200. */
+const [overloadedStatus] = failures.OVERLOADED;
+
+/** A client of the HTTP interface for the demo. Requests wait while the platform is overloaded, and throw for other failures. */
 export interface DemoClient {
   get<Answer>(path: string): Promise<Answer>;
   post<Answer>(path: string, body: object): Promise<Answer>;
@@ -11,6 +14,10 @@ export function createClient(httpUrl: string, headers: Record<string, string>): 
   const request = async <Answer>(path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(`${httpUrl}${path}`, { ...init, headers: jsonHeaders });
     const text = await response.text();
+    if (response.status === overloadedStatus) {
+      await delay(Number(response.headers.get('retry-after') ?? 1) * 1000);
+      return request(path, init);
+    }
     if (!response.ok) throw new Error(`${init.method} ${path}: ${response.status} ${text}`);
     return JSON.parse(text === '' ? '{}' : text) as Answer;
   };

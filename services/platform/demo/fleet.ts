@@ -24,6 +24,9 @@ export interface DemoFleet {
   hasHistory: boolean;
 }
 
+const createOperator = (client: DemoClient): Promise<DemoFleet['operator']> =>
+  client.post('/v1/x/admin/operators', { name: `demo-${Date.now().toString(36)}`, role: 'administrator' });
+
 /** Creates an application with vehicles, devices and device keys through the operator routes. */
 export async function createDemoFleet(client: DemoClient, vehicleCount: number): Promise<DemoFleet> {
   const post = <Answer>(path: string, body: object) => client.post<Answer>(`/v1/x/admin/${path}`, body);
@@ -47,8 +50,7 @@ export async function createDemoFleet(client: DemoClient, vehicleCount: number):
   const rows = certificates.map((certificate, index) => ({ line: index + 1, record: { certificate } }));
   const fileSha256 = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
   await post('registrations', { appId, fileSha256, position: 0, rows, last: true });
-  const administrator = { name: `demo-${run}`, role: 'administrator' };
-  const operator = await post<DemoFleet['operator']>('operators', administrator);
+  const operator = await createOperator(client);
   const historyUntilSeconds = Math.floor(Date.now() / 1000);
   return { appId, appKey, vehicles, operator, historyUntilSeconds, hasHistory: false };
 }
@@ -69,8 +71,9 @@ export async function ensureDemoFleet(
   vehicleCount: number,
 ): Promise<DemoFleet> {
   const kept = await readFile(fleetPath(dataDirectory), 'utf8').catch(() => undefined);
-  if (kept !== undefined) return JSON.parse(kept) as DemoFleet;
-  const fleet = await createDemoFleet(operator, vehicleCount);
+  const fleet: DemoFleet = kept === undefined ? await createDemoFleet(operator, vehicleCount) : JSON.parse(kept);
+  // Demos of version 0.1.0 have none.
+  fleet.operator ??= await createOperator(operator);
   await saveFleet(dataDirectory, fleet);
   return fleet;
 }

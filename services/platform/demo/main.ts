@@ -9,12 +9,12 @@ import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/conf
 import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import closeWithGrace from 'close-with-grace';
-import { startPlatform } from '../platform.ts';
+import { describeAddresses, type Platform, startPlatform } from '../platform.ts';
 import { stopWithNpm } from '../process-lifetime.ts';
 import { loadServices, selectServices } from '../services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from '../start-checks.ts';
 import type { DemoFleet } from './fleet.ts';
-import { startDemo } from './seed.ts';
+import { type Demo, startDemo } from './seed.ts';
 
 const vehicleCount = 8;
 const days = 7;
@@ -31,23 +31,21 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
 }
 
 /** Describes the running demo to a newcomer: addresses, credentials and a command to try. */
-function describeDemo(httpUrl: string, mqttUrl: string, { appId, appKey, vehicles, operator }: DemoFleet): string {
-  const vehicle = vehicles[0];
+function describeDemo(config: Config, platform: Platform, { fleet, token }: Demo): string {
+  const { appId, appKey, vehicles, operator } = fleet;
+  const { page, ...addresses } = describeAddresses(config, platform);
+  const shown = { page, operator: operator.name, password: operator.password, ...addresses, appId, appKey };
+  const [vehicle] = vehicles;
+  const headers = `-H 'content-type: application/json' -H 'x-service-token: ${token}'`;
   return `
-  The demo is ready: ${vehicles.length} vehicles on the roads of Liechtenstein, with a week behind them
+The demo is ready: ${vehicles.length} vehicles on the roads of Liechtenstein, with a week of history
 
-  Map          ${httpUrl}/
-  Sign in as   ${operator.name}, password ${operator.password}
-  Reference    ${httpUrl}/docs
-  Devices      ${mqttUrl} (MQTT)
-  Application  appId ${appId}, appKey ${appKey}
+${Object.entries(shown)
+  .map(([name, value]) => `${name}: ${value}`)
+  .join('\n')}
 
-  Lock ${vehicle?.plate}:
-
-    TOKEN=$(curl -s ${httpUrl}/v1/login -H 'content-type: application/json' \\
-      -d '{"appId":"${appId}","appKey":"${appKey}"}' | sed 's/.*"token":"\\([^"]*\\).*/\\1/')
-    curl -X POST ${httpUrl}/v1/vehicle/lock -H 'content-type: application/json' \\
-      -H "x-service-token: $TOKEN" -d '{"vehicleId":"${vehicle?.id}"}'
+Lock ${vehicle?.plate}:
+curl -X POST ${platform.httpUrl}/v1/vehicle/lock ${headers} -d '{"vehicleId":"${vehicle?.id}"}'
 
 `;
 }
@@ -68,14 +66,14 @@ async function runDemo(config: Config, logger: Logger, opensBrowser: boolean): P
   const { httpUrl, mqttUrl } = platform;
   const adminToken = await ensureAdminToken(config);
   const options = { httpUrl, mqttUrl, adminToken, dataDirectory: config.DATA_DIR, vehicleCount, days };
-  const { fleet, devices } = await startDemo(options);
-  const outages = simulateOutages(devices);
+  const demo = await startDemo(options);
+  const outages = simulateOutages(demo.devices);
   stopDevices = async () => {
     clearInterval(outages);
-    await Promise.all(devices.map((device) => device.stop()));
+    await Promise.all(demo.devices.map((device) => device.stop()));
   };
-  process.stdout.write(describeDemo(httpUrl, mqttUrl, fleet));
-  if (opensBrowser) await openBrowser(httpUrl, fleet);
+  process.stdout.write(describeDemo(config, platform, demo));
+  if (opensBrowser) await openBrowser(httpUrl, demo.fleet);
 }
 
 /**

@@ -61,9 +61,13 @@ export interface DemoOptions {
   readonly days: number;
 }
 
-async function logIn(httpUrl: string, { appId, appKey }: DemoFleet): Promise<DemoClient> {
-  const { token } = await createClient(httpUrl, {}).post<{ token: string }>('/v1/login', { appId, appKey });
-  return createClient(httpUrl, { 'x-service-token': token });
+/** A demo whose devices report. */
+export interface Demo {
+  readonly fleet: DemoFleet;
+  readonly devices: readonly SimulatedDevice[];
+  readonly client: DemoClient;
+  /** Access token of the demo's application. */
+  readonly token: string;
 }
 
 /** Whether every vehicle has trips, which are segmented some seconds after an upload. */
@@ -91,11 +95,13 @@ function startDevice(mqttUrl: string, { device, deviceKey }: DemoFleet['vehicles
  * Creates the demo's fleet with days of history, trips, bookings and authorizations, as far as they are missing, and
  * starts its devices.
  */
-export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: DemoOptions) {
+export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: DemoOptions): Promise<Demo> {
   const { dataDirectory, vehicleCount, days } = options;
   const operator = createClient(httpUrl, { authorization: `Bearer ${adminToken}` });
   const fleet = await ensureDemoFleet(dataDirectory, operator, vehicleCount);
-  const client = await logIn(httpUrl, fleet);
+  const { appId, appKey } = fleet;
+  const { token } = await createClient(httpUrl, {}).post<{ token: string }>('/v1/login', { appId, appKey });
+  const client = createClient(httpUrl, { 'x-service-token': token });
   const [first] = fleet.vehicles;
   if (first !== undefined) await ensureRecords(client, first.id);
   const roads = await readRoads();
@@ -117,5 +123,5 @@ export async function startDemo({ httpUrl, mqttUrl, adminToken, ...options }: De
     return vehicle === undefined ? [] : [startDevice(mqttUrl, entry, vehicle)];
   });
   if (first !== undefined) await ensureCommand(client, first.id);
-  return { fleet, devices, client };
+  return { fleet, devices, client, token };
 }
