@@ -10,11 +10,6 @@ export const accountTexts = {
       data: ['Personal data', 'Données personnelles'],
     },
     notAllowed: ['Your account does not see this page', 'Votre compte ne voit pas cette page'],
-    shownOnceLabel: ['Shown once', 'Affiché une seule fois'],
-    shownOnce: [
-      'This is shown only now. The platform stores a hash of it.',
-      'Ceci n’est affiché que maintenant. La plateforme n’en garde qu’une empreinte.',
-    ],
     create: ['Create', 'Créer'],
     save: ['Save', 'Enregistrer'],
     saved: ['Saved.', 'Enregistré.'],

@@ -67,6 +67,11 @@ export const commonTexts = {
   confirmTyping: ['To confirm, type', 'Pour confirmer, saisissez'],
   copyText: ['Copy', 'Copier'],
   copied: ['Copied', 'Copié'],
+  shownOnceLabel: ['Shown once', 'Affiché une seule fois'],
+  shownOnce: [
+    'This is shown only now, and cannot be read again.',
+    'Ceci n’est affiché que maintenant, et ne pourra plus être lu.',
+  ],
   readOnly: ['Your role only reads.', 'Votre rôle ne permet que la lecture.'],
   vehicleHint: ['Plate, VIN or make', 'Plaque, VIN ou marque'],
   noVehicleChosen: ['Choose a vehicle.', 'Choisissez un véhicule.'],

@@ -1,3 +1,4 @@
+import './copy.css';
 import { useSignal } from '@preact/signals';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
@@ -50,4 +51,30 @@ export function SaveButton({ name, type, content, title }: Record<'name' | 'type
     URL.revokeObjectURL(url);
   };
   return <Button onClick={save}>{title}</Button>;
+}
+
+/** Names and values, each to copy. */
+export function CopyRows({ rows }: { rows: readonly (readonly [name: string, value: string])[] }) {
+  return (
+    <dl class="copy-rows">
+      {rows.map(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name} value`}>
+          <code>{value}</code>
+          <CopyButton text={value} label={name} />
+        </dd>,
+      ])}
+    </dl>
+  );
+}
+
+/** A secret that was created just now, with what it belongs to. */
+export function ShownOnce({ entries }: { entries: readonly (readonly [label: string, value: string])[] }) {
+  const { shownOnceLabel, shownOnce } = texts.value;
+  return (
+    <section class="card shown-once" aria-label={shownOnceLabel}>
+      <p class="notice late">{shownOnce}</p>
+      <CopyRows rows={entries} />
+    </section>
+  );
 }

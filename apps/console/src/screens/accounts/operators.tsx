@@ -2,15 +2,16 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
+import { ShownOnce } from '../../parts/layout/copy.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications, session } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { ActionButton, ShownOnce } from './action-button.tsx';
 
 type Operator = Schema<'ListedOperator'>;
 type OperatorPassword = Schema<'OperatorPassword'>;

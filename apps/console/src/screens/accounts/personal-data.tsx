@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
+import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -9,7 +10,6 @@ import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { ActionButton } from './action-button.tsx';
 
 /** A person whose data was exported. */
 interface FoundPerson {

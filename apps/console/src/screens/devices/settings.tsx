@@ -1,30 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
-import { encode } from 'uqr';
 import { SelectField } from '../../parts/forms/fields.tsx';
-import { CopyButton, SaveButton } from '../../parts/layout/copy.tsx';
+import { CopyButton, CopyRows, SaveButton } from '../../parts/layout/copy.tsx';
+import { QrCode } from '../../parts/layout/qr-code.tsx';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceSecrets } from './device-data.ts';
-
-/** Modules around the code that must stay white (ISO/IEC 18004). */
-const quietModules = 4;
-
-/** Draws text as a QR code, dark on white in any theme: scanners do not read inverted ones. */
-function QrCode({ text, label }: { text: string; label: string }) {
-  const { size, path } = useMemo(() => {
-    const code = encode(text, { ecc: 'M', border: quietModules });
-    const dark = code.data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
-    return { size: code.size, path: dark.join('') };
-  }, [text]);
-  return (
-    <svg class="qr-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label} shape-rendering="crispEdges">
-      <rect width={size} height={size} fill="#fff" />
-      <path d={path} fill="#000" />
-    </svg>
-  );
-}
 
 /** The settings of a device (docs/device-protocol.md). */
 export interface DeviceSettings {
@@ -59,21 +40,6 @@ interface SettingsOptions {
   readonly secrets: DeviceSecrets;
   /** The first address is proposed. */
   readonly urls: readonly string[];
-}
-
-/** Names and values, each to copy. */
-function Rows({ rows }: { rows: readonly (readonly [string, string])[] }) {
-  return (
-    <dl>
-      {rows.map(([name, value]) => [
-        <dt key={name}>{name}</dt>,
-        <dd key={`${name} value`}>
-          <code>{value}</code>
-          <CopyButton text={value} label={name} />
-        </dd>,
-      ])}
-    </dl>
-  );
 }
 
 interface ChoiceOptions {
@@ -127,7 +93,7 @@ export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaO
       <p>{text.teltonikaText}</p>
       {host === '' && <p class="notice late">{text.teltonikaClosed}</p>}
       <AddressChoice urls={urls} chosen={chosen} />
-      {rows.length > 0 && <Rows rows={rows} />}
+      {rows.length > 0 && <CopyRows rows={rows} />}
       <div class="row">
         {rows.length > 0 && (
           <CopyButton text={rows.map((row) => row.join(': ')).join('\n')} label={text.settings} title={text.copyAll} />
@@ -150,7 +116,7 @@ export function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
     <section class="card device-settings" aria-label={text.settings}>
       <p>{text.sourceText}</p>
       <p class="notice late">{text.shownOnce}</p>
-      <Rows rows={rows} />
+      <CopyRows rows={rows} />
     </section>
   );
 }
@@ -167,7 +133,7 @@ export function Settings({ secrets, urls }: SettingsOptions) {
       <p class="notice late">{text.shownOnce}</p>
       <AddressChoice urls={urls} chosen={chosen} />
       <div class="device-settings-body">
-        <Rows rows={rows} />
+        <CopyRows rows={rows} />
         <figure>
           <QrCode text={json} label={text.qrLabel} />
           <figcaption class="muted">{text.qrText}</figcaption>

@@ -1,9 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { Confirm } from '../../parts/forms/dialog.tsx';
-import { CopyButton } from '../../parts/layout/copy.tsx';
 import { assign } from '../../signals.ts';
-import { texts } from '../../texts/texts.ts';
+import { Confirm } from './dialog.tsx';
 
 interface ActionButtonOptions {
   /** Names the action, on both buttons. */
@@ -38,24 +36,5 @@ export function ActionButton({ action, title, children, isDangerous = false, typ
         </Confirm>
       )}
     </>
-  );
-}
-
-/** A secret that was made just now, with what it belongs to; the platform stores a hash of it. */
-export function ShownOnce({ entries }: { entries: readonly (readonly [label: string, value: string])[] }) {
-  const { accounts: text } = texts.value;
-  return (
-    <section class="card shown-once" aria-label={text.shownOnceLabel}>
-      <p class="notice late">{text.shownOnce}</p>
-      <dl>
-        {entries.map(([label, value]) => [
-          <dt key={label}>{label}</dt>,
-          <dd key={`${label} value`}>
-            <code>{value}</code>
-            <CopyButton text={value} label={label} />
-          </dd>,
-        ])}
-      </dl>
-    </section>
   );
 }
