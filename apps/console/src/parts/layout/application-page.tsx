@@ -3,7 +3,7 @@ import { address } from '../../router.ts';
 import { isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { ApplicationChoice, chosenApplication } from './application-choice.tsx';
-import { Empty, Tabs } from './placeholders.tsx';
+import { Empty, Heading, Tabs } from './placeholders.tsx';
 
 interface Tab {
   /** Last segment of the path; the first tab stands at the path of the page. */
@@ -35,7 +35,7 @@ export function ApplicationPage({ name, title, label, tabs }: ApplicationPageOpt
   return (
     <div class={`page ${name}`}>
       <header class="page-bar">
-        <h1>{title}</h1>
+        <Heading text={title} />
         <ApplicationChoice hasAll={hasAll} />
         <Tabs
           label={label}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { texts } from '../../texts/texts.ts';
 import { Button } from './button.tsx';
 import { WarningIcon } from './icons.tsx';
@@ -33,6 +34,15 @@ export function Empty({ title, children }: { title: string; children?: Component
       {children}
     </div>
   );
+}
+
+/** The heading of a page, which is also its title in the browser. */
+export function Heading({ text, isHidden = false }: { text: string; isHidden?: boolean }) {
+  const { product } = texts.value;
+  useEffect(() => {
+    document.title = `${text} · ${product}`;
+  }, [text, product]);
+  return <h1 {...(isHidden && { class: 'visually-hidden' })}>{text}</h1>;
 }
 
 interface TabsOptions {

@@ -1,6 +1,6 @@
 import './accounts.css';
 import type { ComponentChildren } from 'preact';
-import { Empty } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';
 import { hasRole, isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -34,7 +34,7 @@ export function AccountsScreen() {
   };
   return (
     <div class="page accounts">
-      <h1>{text.title}</h1>
+      <Heading text={text.title} />
       <nav class="account-tabs" aria-label={text.title}>
         {tabs.filter(isAllowed).map((one) => (
           <a key={one} href={pathOf(one)} aria-current={one === tab ? 'page' : undefined}>

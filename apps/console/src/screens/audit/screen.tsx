@@ -4,7 +4,7 @@ import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
 import { type Page, usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { Button } from '../../parts/layout/button.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { session } from '../../session.ts';
 import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
@@ -174,7 +174,7 @@ export function AuditScreen() {
   return (
     <div class="page">
       <header class="audit-bar">
-        <h1>{text.title}</h1>
+        <Heading text={text.title} />
         <ChainChoice request={request} operator={operator} />
         <SearchBox
           label={text.search}

@@ -4,7 +4,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { type Loaded, useLoad } from '../../api/use-load.ts';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { CopyButton } from '../../parts/layout/copy.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { navigate } from '../../router.ts';
 import { hasRole, isOperator } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -160,7 +160,7 @@ export function DevicePage({ id }: { id: string }) {
     <div class="page device-page">
       <a href="/devices">{text.back}</a>
       <header class="device-title">
-        <h1>{device.deviceId}</h1>
+        <Heading text={device.deviceId} />
         <Connection device={device} />
       </header>
       {failure && <p class="notice late">{failure}</p>}

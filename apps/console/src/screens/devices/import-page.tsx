@@ -4,6 +4,7 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type DeviceAddresses, type DeviceModel, loadAddresses, loadModels } from './device-data.ts';
@@ -227,7 +228,7 @@ export function ImportPage() {
   return (
     <div class="page devices-form">
       <a href="/devices">{text.back}</a>
-      <h1>{text.addMany}</h1>
+      <Heading text={text.addMany} />
       {created.value ? (
         <CreatedDevices {...created.value} />
       ) : (

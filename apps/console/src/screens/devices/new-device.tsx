@@ -5,7 +5,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { Button } from '../../parts/layout/button.tsx';
-import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
@@ -109,7 +109,7 @@ export function NewDevicePage() {
       <a href="/devices">{text.back}</a>
       {secrets ? (
         <>
-          <h1>{text.created(secrets.deviceId)}</h1>
+          <Heading text={text.created(secrets.deviceId)} />
           {protocol === 'mqtt' && <Settings secrets={secrets} urls={addresses.urls} />}
           {protocol === 'teltonika' && (
             <TeltonikaSettings title={text.settings} secrets={secrets} urls={addresses.teltonika} />
@@ -124,7 +124,7 @@ export function NewDevicePage() {
         </>
       ) : (
         <>
-          <h1>{text.add}</h1>
+          <Heading text={text.add} />
           <DeviceForm models={models} onCreated={(device) => assign(created, device)} />
         </>
       )}

@@ -1,5 +1,6 @@
 import { usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { type Column, DataTable } from '../../parts/lists/data-table.tsx';
 import { address, navigate } from '../../router.ts';
 import { hasRole } from '../../session.ts';
@@ -116,7 +117,7 @@ export function DevicesTable() {
   return (
     <div class="table-screen">
       <div class="screen-bar">
-        <h1>{text.title}</h1>
+        <Heading text={text.title} />
         <SearchBox
           label={text.searchLabel}
           placeholder={text.search}

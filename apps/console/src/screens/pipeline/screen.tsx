@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, CallFailure, messageOf, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Button } from '../../parts/layout/button.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { Chart } from '../../parts/time/chart.tsx';
 import { address, navigate } from '../../router.ts';
@@ -237,7 +237,7 @@ export function PipelineScreen() {
   return (
     <div class="page">
       <div class="pipeline-head">
-        <h1>{text.title}</h1>
+        <Heading text={text.title} />
         {isUnlimited() && <PeriodChoice period={period} />}
       </div>
       <Services />

@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks';
 import { CallFailure } from '../../api/client.ts';
 import { readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { type Preferences, prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -128,7 +129,7 @@ export function ProfileScreen() {
   if (now.state !== 'signed in') return null;
   return (
     <div class="page profile">
-      <h1>{texts.value.profile.title}</h1>
+      <Heading text={texts.value.profile.title} />
       <Account person={now.person} />
       <Display />
       <Password mustChange={now.person.mustChangePassword} />

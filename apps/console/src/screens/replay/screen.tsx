@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad } from '../../api/use-load.ts';
 import { VehiclePicker } from '../../parts/forms/vehicle-picker.tsx';
 import { Button } from '../../parts/layout/button.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { type Moment, momentAt } from '../../parts/time/trail.ts';
 import { isDark, preferences } from '../../preferences.ts';
@@ -175,7 +175,7 @@ export function ReplayScreen() {
   return (
     <div class="replay-screen">
       <header class="replay-bar">
-        <h1>{text.title}</h1>
+        <Heading text={text.title} />
         <Interval request={request} />
         {ids.length < maxVehicles ? (
           <VehiclePicker label={text.add} onPick={({ id }) => open({ ...request, ids: [...new Set([...ids, id])] })} />

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { navigate } from '../../router.ts';
 import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -117,7 +118,7 @@ export function SignInScreen() {
         <div class="sign-in-brand">
           <Logo /> {texts.value.product}
         </div>
-        <h1>{texts.value.signIn.title}</h1>
+        <Heading text={texts.value.signIn.title} />
         <SignInForm onSignedIn={() => undefined} />
       </main>
     </div>

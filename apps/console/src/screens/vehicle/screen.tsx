@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Fleet } from '../../live/fleet.ts';
 import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
-import { Empty, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { address } from '../../router.ts';
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
@@ -27,7 +27,7 @@ function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
   const connection = fleet.connection.value;
   return (
     <div class="vehicle-title">
-      <h1>{plate}</h1>
+      <Heading text={plate} />
       <span class={`state-chip state-${shownState(vehicle)}`}>
         <StateMark state={shownState(vehicle)} angle={location?.angle} />
         {stateText(vehicle)}

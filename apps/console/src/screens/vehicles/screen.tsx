@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { nextPage, type Page, usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { DataTable } from '../../parts/lists/data-table.tsx';
 import { prefer, preferences } from '../../preferences.ts';
@@ -206,7 +207,7 @@ export function VehiclesScreen() {
   return (
     <div class="table-screen">
       <div class="screen-bar">
-        <h1>{text.title}</h1>
+        <Heading text={text.title} />
         <SearchBox
           label={map.searchLabel}
           placeholder={map.search}
