@@ -33,15 +33,17 @@ interface ReadingOptions {
   readonly speed?: number;
   /** Readings driven before this one. */
   readonly driven?: number;
+  /** Whether the ignition is on; by default while it drives. */
+  readonly isOn?: boolean;
 }
 
 /** Builds a reading of a vehicle that drives to the north, or stands with its ignition off. */
-export function reading({ ago = 0, speed = 0, driven = 0 }: ReadingOptions = {}): object {
+export function reading({ ago = 0, speed = 0, driven = 0, isOn = speed > 0 }: ReadingOptions = {}): object {
   const { latitude, longitude } = home;
   return {
     timestamp: Date.now() / 1000 - ago,
     location: { latitude: latitude + driven * degreesPerReading, longitude, angle: 0, speed, satellites: 9 },
-    status: { ignition: speed > 0, movement: speed > 0, mileage: 1000 + driven * 0.067 },
+    status: { ignition: isOn, movement: speed > 0, mileage: 1000 + driven * 0.067 },
     electric: { soc: 80, voltage: 400 },
     fleet: { lock: 'LOCKED', engine: speed > 0 ? 'ON' : 'OFF', doors: 'CLOSED' },
   };

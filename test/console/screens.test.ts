@@ -56,6 +56,9 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.getByText('Location privacy is on').waitFor();
     await fleet.moving.device.upload([reading({ speed: 54, driven: 22 })]);
     await list.getByRole('button', { name: /MV-100-AA Moving.*54 km\/h/ }).waitFor();
+    await fleet.moving.device.upload([reading({ driven: 22, isOn: true })]);
+    await list.getByRole('button', { name: /MV-100-AA Standing/ }).waitFor();
+    expect(await page.title()).toBe('Map · Odograph');
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     await page.context().close();
   });
@@ -64,7 +67,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     const { page } = await open('/map');
     await page.getByLabel('Search vehicles').fill('mv100');
     await page.getByText('1 vehicle', { exact: true }).waitFor();
-    await page.getByRole('button', { name: /MV-100-AA/ }).click();
+    await page.getByLabel('Search vehicles').press('Enter');
     await page.getByRole('button', { name: 'Last trip' }).click();
     const trip = page.getByText(/1\.3 km · 5 min/);
     await trip.waitFor();

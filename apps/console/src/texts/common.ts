@@ -39,6 +39,7 @@ export const commonTexts = {
     alarm: ['Attention', 'Attention'],
     archived: ['Archived', 'Archivé'],
   },
+  standing: ['Standing', 'À l’arrêt'],
   flags: {
     towing: ['Towing', 'Remorquage'],
     accident: ['Accident', 'Accident'],

@@ -8,7 +8,9 @@ export type ShownState = LiveVehicle['state'] | 'archived' | 'alarm';
 export const shownStates = ['alarm', 'moving', 'parked', 'silent', 'private'] as const satisfies readonly ShownState[];
 
 /** A vehicle as the live stream or the table of vehicles has it. */
-type Described = Pick<LiveVehicle, 'flags' | 'alarms'> & { readonly state: LiveVehicle['state'] | 'archived' };
+type Described = Pick<LiveVehicle, 'flags' | 'alarms' | 'speed'> & {
+  readonly state: LiveVehicle['state'] | 'archived';
+};
 
 export const shownState = ({ state, flags, alarms }: Described): ShownState =>
   flags.length + alarms.length > 0 ? 'alarm' : state;
@@ -59,9 +61,13 @@ export function StateMark(mark: { state: ShownState; angle?: number | undefined;
   );
 }
 
-/** Names what needs attention: the raised flags and the kinds of the open alarms; else the state. */
-export function stateText({ state, flags, alarms }: Described): string {
-  const { states, flags: flagTexts, alarms: alarmTexts } = texts.value;
+/**
+ * Names what needs attention: the raised flags and the kinds of the open alarms; else the state. A vehicle whose trip goes on at
+ * 0 km/h, such as at a red light, is standing.
+ */
+export function stateText({ state, speed, flags, alarms }: Described): string {
+  const { states, standing, flags: flagTexts, alarms: alarmTexts } = texts.value;
   const reasons = [...flags.map((flag) => flagTexts[flag]), ...alarms.map((kind) => alarmTexts.kinds[kind])];
-  return reasons.length > 0 ? [...new Set(reasons)].join(', ') : states[state];
+  if (reasons.length > 0) return [...new Set(reasons)].join(', ');
+  return state === 'moving' && speed === 0 ? standing : states[state];
 }

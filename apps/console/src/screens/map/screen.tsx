@@ -6,6 +6,7 @@ import { Fleet } from '../../live/fleet.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { FitIcon, ListIcon } from '../../parts/layout/icons.tsx';
+import { Heading } from '../../parts/layout/placeholders.tsx';
 import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
 import { address, navigate } from '../../router.ts';
 import { assign } from '../../signals.ts';
@@ -153,9 +154,14 @@ function SidePanel({ state }: { state: MapState }) {
   const vehicles = listVehicles(state, found);
   const counts = countStates(fleet);
   const isCells = fleet.mode.value === 'cells';
+  const onSelect = (vehicleId: string) => (found ? follow(vehicleId) : select(vehicleId));
+  const selectFirst = () => {
+    const [first] = vehicles;
+    if (search.value.trim() !== '' && first) onSelect(first.id);
+  };
   return (
     <aside class="map-side" aria-label={text.list}>
-      <SearchField search={search}>
+      <SearchField search={search} onSubmit={selectFirst}>
         <Button
           kind="icon map-toggle"
           aria-label={isListHidden.value ? text.showList : text.hideList}
@@ -179,7 +185,7 @@ function SidePanel({ state }: { state: MapState }) {
           isLoaded={fleet.mode.value !== undefined}
           isCells={isCells && !found}
           isFiltered={search.value !== '' || hidden.value.size > 0}
-          onSelect={(vehicleId) => (found ? follow(vehicleId) : select(vehicleId))}
+          onSelect={onSelect}
         />
       </div>
       <ConnectionLine connection={fleet.connection.value} />
@@ -234,7 +240,7 @@ export function MapScreen() {
   const state = useMapState();
   return (
     <div class={`map-screen${state.isListHidden.value ? ' without-list' : ''}`}>
-      <h1 class="visually-hidden">{texts.value.navigation.map}</h1>
+      <Heading text={texts.value.navigation.map} isHidden />
       <SidePanel state={state} />
       <MapFrame state={state} />
     </div>

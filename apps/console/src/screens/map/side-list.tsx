@@ -81,7 +81,14 @@ export function matches({ plate, vin, brand, model, deviceId, id }: LiveVehicle,
     .every((word) => text.includes(word));
 }
 
-export function SearchField({ search, children }: { search: Signal<string>; children?: preact.ComponentChildren }) {
+interface SearchFieldOptions {
+  readonly search: Signal<string>;
+  /** Called on Enter. */
+  readonly onSubmit: () => void;
+  readonly children?: ComponentChildren;
+}
+
+export function SearchField({ search, onSubmit, children }: SearchFieldOptions) {
   const { map } = texts.value;
   return (
     <search class="map-search">
@@ -93,6 +100,9 @@ export function SearchField({ search, children }: { search: Signal<string>; chil
         placeholder={map.search}
         value={search.value}
         onInput={({ currentTarget }) => assign(search, currentTarget.value)}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') onSubmit();
+        }}
       />
       {children}
     </search>
@@ -139,7 +149,7 @@ export function StateFilters({
 }
 
 function figureOf({ state, speed, soc }: ListedVehicle): string {
-  if (state === 'moving' && speed !== undefined) return formatSpeed(speed);
+  if (state === 'moving' && speed) return formatSpeed(speed);
   return soc === undefined ? '' : formatPercent(soc);
 }
 
