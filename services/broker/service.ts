@@ -6,8 +6,7 @@ import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
-import { watchBacklog } from '@odograph/queue/backlog';
-import { openDurableQueue } from '@odograph/queue/queues';
+import { openIntakeQueues } from '@odograph/queue/intake-queues';
 import { UploadIntake } from '@odograph/queue/upload-intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { BackgroundFailures, type FailureReports } from '@odograph/runtime/background-failures';
@@ -15,7 +14,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
-import { awaitRedis, connectRedis, type Redis } from '@odograph/runtime/redis';
+import type { Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { ConnectionLimits, type UnauthenticatedLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
@@ -279,32 +278,13 @@ async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Pa
 }
 
 /** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, also at the start. */
-export async function openEngines({ config, logger, metrics: registry, onStop }: ServiceHost<Http>) {
-  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX } = config;
-  const db = openDatabase({ url: DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
-  onStop('broker database', () => db.destroy());
-  const redis = connectRedis(REDIS_URL, logger);
-  const subscriber = connectRedis(REDIS_URL, logger);
-  onStop('broker redis', () => {
-    redis.disconnect();
-    subscriber.disconnect();
-  });
-  const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
-  const uploads = openDurableQueue('uploads', connection, config.REDIS_IS_DURABLE);
-  onStop('broker queue uploads', uploads.close);
-  const acknowledgements = openDurableQueue('acknowledgements', connection, config.REDIS_IS_DURABLE);
-  onStop('broker queue acknowledgements', acknowledgements.close);
-  const lateUploads = openDurableQueue('late-uploads', connection, config.REDIS_IS_DURABLE);
-  onStop('broker queue late-uploads', lateUploads.close);
-  const metrics = createBrokerMetrics(registry);
-  const failures = new BackgroundFailures(brokerTasks, logger, metrics.backgroundFailures);
-  await awaitRedis(redis);
-  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
-  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
-  onStop('broker backlog', () => backlog.stop());
-  const addUploads = { uploads: uploads.add, 'late-uploads': lateUploads.add };
-  const add = { addUploads, addAcknowledgement: acknowledgements.add };
-  return { brokerId: randomUUID(), db, redis, subscriber, ...add, backlog, metrics, failures };
+export async function openEngines(host: ServiceHost<Http>) {
+  const db = openDatabase({ url: host.config.DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
+  host.onStop('broker database', () => db.destroy());
+  const metrics = createBrokerMetrics(host.metrics);
+  const failures = new BackgroundFailures(brokerTasks, host.logger, metrics.backgroundFailures);
+  const queues = await openIntakeQueues(host, 'broker', { metrics, failures });
+  return { brokerId: randomUUID(), db, ...queues, metrics, failures };
 }
 
 type BrokerEngines = Awaited<ReturnType<typeof openEngines>>;
