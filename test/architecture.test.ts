@@ -21,7 +21,7 @@ const allowed: Record<string, readonly string[]> = {
   http: ['contracts', 'runtime'],
   sessions: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless', 'codec'],
-  cli: ['codec', 'contracts', 'runtime', 'database', 'embedded', 'queue'],
+  cli: ['codec', 'contracts', 'runtime', 'database', 'embedded', 'map-tiles', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'map-tiles', 'runtime'],
 };
 const serviceMayImport = [
@@ -34,6 +34,7 @@ const serviceMayImport = [
   'queue',
   'sessions',
   'http',
+  'map-tiles',
 ];
 /** Files of the platform that the image leaves out; like tests, they may use devDependencies. */
 const demo = /^services\/platform\/demo(\.ts$|\/)/;

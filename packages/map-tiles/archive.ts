@@ -14,6 +14,8 @@ export interface Tile {
 export interface ArchiveProperties {
   /** 1 for vector tiles, 2 for PNG, 3 for JPEG, 4 for WebP (PMTiles specification 3, "Tile Type"). */
   readonly tileType: number;
+  /** 1 for none, 2 for gzip (PMTiles specification 3, "Compression"); that which encodeArchive expects without it. */
+  readonly tileCompression?: number;
   readonly minZoom: number;
   readonly maxZoom: number;
   /** West, south, east and north, degrees. */
@@ -21,8 +23,8 @@ export interface ArchiveProperties {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** A run of tiles with equal content in a directory. */
-interface Entry {
+/** A run of tiles with equal content in a directory; the offset counts from the first content. */
+export interface Entry {
   readonly tileId: number;
   readonly offset: number;
   readonly length: number;
@@ -33,6 +35,8 @@ const headerBytes = 127;
 /** Clients read this much at first (PMTiles specification 3, "Root Directory"). */
 const maxFirstReadBytes = 16_384;
 const leafEntries = 4096;
+/** More never fit into the first read. */
+const maxRootEntries = 16_384;
 const gzip = 2;
 const uncompressed = 1;
 
@@ -65,8 +69,10 @@ function encodeDirectory(entries: readonly Entry[]): Buffer {
 
 /** Encodes the root directory, and leaf directories if the root would not fit into the first read of a client. */
 function encodeDirectories(entries: readonly Entry[]): { root: Buffer; leaves: Buffer } {
-  const root = encodeDirectory(entries);
-  if (headerBytes + root.length <= maxFirstReadBytes) return { root, leaves: Buffer.alloc(0) };
+  if (entries.length <= maxRootEntries) {
+    const root = encodeDirectory(entries);
+    if (headerBytes + root.length <= maxFirstReadBytes) return { root, leaves: Buffer.alloc(0) };
+  }
   const leaves: Buffer[] = [];
   const pointers: Entry[] = [];
   let offset = 0;
@@ -79,12 +85,54 @@ function encodeDirectories(entries: readonly Entry[]): { root: Buffer; leaves: B
   return { root: encodeDirectory(pointers), leaves: Buffer.concat(leaves) };
 }
 
+/** Whether contents follow each other in the order of the tiles (PMTiles specification 3, "Clustered"). */
+function areClustered(entries: readonly Entry[]): boolean {
+  let end = 0;
+  return entries.every(({ offset, length }) => {
+    if (offset > end) return false;
+    end = Math.max(end, offset + length);
+    return true;
+  });
+}
+
+/**
+ * Encodes what a PMTiles archive (PMTiles specification 3) has before the contents of its tiles.
+ * @param entries in the order of their tile ids, none of them for the same tile
+ */
+export function encodeHead(properties: ArchiveProperties, entries: readonly Entry[]): Buffer {
+  const { tileType, minZoom, maxZoom, bounds, metadata } = properties;
+  const { tileCompression = tileType === 1 ? gzip : uncompressed } = properties;
+  const { root, leaves } = encodeDirectories(entries);
+  const encodedMetadata = gzipSync(JSON.stringify(metadata));
+  const size = entries.reduce((end, { offset, length }) => Math.max(end, offset + length), 0);
+  const tiles = entries.reduce((sum, { runLength }) => sum + runLength, 0);
+  const header = Buffer.alloc(headerBytes);
+  header.write('PMTiles', 'latin1');
+  header.writeUInt8(3, 7);
+  let position = headerBytes;
+  for (const [index, length] of [root.length, encodedMetadata.length, leaves.length, size].entries()) {
+    header.writeBigUInt64LE(BigInt(position), 8 + index * 16);
+    header.writeBigUInt64LE(BigInt(length), 16 + index * 16);
+    position += length;
+  }
+  const contents = new Set(entries.map(({ offset }) => offset)).size;
+  for (const [index, count] of [tiles, entries.length, contents].entries()) {
+    header.writeBigUInt64LE(BigInt(count), 72 + index * 8);
+  }
+  header.set([areClustered(entries) ? 1 : 0, gzip, tileCompression, tileType, minZoom, maxZoom], 96);
+  for (const [index, degrees] of bounds.entries()) header.writeInt32LE(Math.round(degrees * 1e7), 102 + index * 4);
+  const [west, south, east, north] = bounds;
+  header.writeUInt8(minZoom, 118);
+  header.writeInt32LE(Math.round(((west + east) / 2) * 1e7), 119);
+  header.writeInt32LE(Math.round(((south + north) / 2) * 1e7), 123);
+  return Buffer.concat([header, root, encodedMetadata, leaves]);
+}
+
 /**
  * Encodes a PMTiles archive (PMTiles specification 3), clustered and with each content stored once.
  * @returns its parts in order, to be written one after the other
  */
 export function encodeArchive(properties: ArchiveProperties, tiles: readonly Tile[]): Buffer[] {
-  const { tileType, minZoom, maxZoom, bounds, metadata } = properties;
   const sorted = tiles
     .map(({ z, x, y, data }) => ({ tileId: zxyToTileId(z, x, y), data }))
     .sort((one, other) => one.tileId - other.tileId);
@@ -107,25 +155,5 @@ export function encodeArchive(properties: ArchiveProperties, tiles: readonly Til
     }
     entries.push({ tileId, offset, length: data.length, runLength: 1 });
   }
-  const { root, leaves } = encodeDirectories(entries);
-  const encodedMetadata = gzipSync(JSON.stringify(metadata));
-  const header = Buffer.alloc(headerBytes);
-  header.write('PMTiles', 'latin1');
-  header.writeUInt8(3, 7);
-  let position = headerBytes;
-  for (const [index, length] of [root.length, encodedMetadata.length, leaves.length, size].entries()) {
-    header.writeBigUInt64LE(BigInt(position), 8 + index * 16);
-    header.writeBigUInt64LE(BigInt(length), 16 + index * 16);
-    position += length;
-  }
-  for (const [index, count] of [sorted.length, entries.length, contents.length].entries()) {
-    header.writeBigUInt64LE(BigInt(count), 72 + index * 8);
-  }
-  header.set([1, gzip, tileType === 1 ? gzip : uncompressed, tileType, minZoom, maxZoom], 96);
-  for (const [index, degrees] of bounds.entries()) header.writeInt32LE(Math.round(degrees * 1e7), 102 + index * 4);
-  const [west, south, east, north] = bounds;
-  header.writeUInt8(minZoom, 118);
-  header.writeInt32LE(Math.round(((west + east) / 2) * 1e7), 119);
-  header.writeInt32LE(Math.round(((south + north) / 2) * 1e7), 123);
-  return [header, root, encodedMetadata, leaves, ...contents];
+  return [encodeHead(properties, entries), ...contents];
 }

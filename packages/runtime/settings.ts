@@ -235,6 +235,7 @@ export const Settings = Type.Object({
   REGISTRATION_PROVIDER_KEY_HEADER: text('x-api-key', 'header that carries the key', '^[A-Za-z0-9-]+$'),
   REGISTRATION_PROVIDER_MAPPING: file("JSON file that maps our fields to paths in the provider's answer"),
   MAP_TILES: optional('^(?!https?://)', {
+    absent: '`DATA_DIR/map.pmtiles`, if it exists',
     rule: 'must be a PMTiles file; MAP_TILES_URL is for an address',
     description:
       "PMTiles file for the console's map ([console.md](console.md)); a file that cannot be used is logged and shown in /health, and the map shows outlines of countries",

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { QueueName } from '@odograph/contracts/queues';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
@@ -17,13 +18,13 @@ import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
 
-/** Opens the file of MAP_TILES, and logs when it cannot be used: the console then shows the outlines of countries. */
-function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile | undefined {
-  const { MAP_TILES: file } = config;
-  if (file === undefined) return undefined;
-  return new PmtilesFile(file, ({ fault }) => {
-    if (fault === undefined) logger.info({ file }, 'MAP_TILES in use');
-    else logger.error({ file }, `MAP_TILES: ${file} ${fault}; the map shows outlines of countries only`);
+/** Opens the file of the map, and logs when it cannot be used: the console then shows the outlines of countries. */
+function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile {
+  const { MAP_TILES: path = join(config.DATA_DIR, 'map.pmtiles') } = config;
+  return new PmtilesFile(path, config.MAP_TILES === undefined, (state) => {
+    if (state === undefined) return;
+    if (state.fault === undefined) logger.info({ file: path }, 'map in use');
+    else logger.error({ file: path }, `the map ${path} ${state.fault}; the console shows outlines of countries only`);
   });
 }
 
@@ -66,13 +67,13 @@ export const consoleService: Service<Http> = {
     ]);
     const mapFile = openMapFile(host);
     await viewerRoutes(http, guard, [mapRoutes(config, mapFile)]);
-    await mapFile?.check();
+    await mapFile.check();
 
     return {
       async health() {
         await pingDatabase(db);
-        const fault = (await mapFile?.check())?.fault;
-        return { ok: true, state: fault === undefined ? 'running' : `running; the file of MAP_TILES ${fault}` };
+        const fault = (await mapFile.check())?.fault;
+        return { ok: true, state: fault === undefined ? 'running' : `running; the map ${mapFile.path} ${fault}` };
       },
     };
   },

@@ -1,6 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { versionOf } from '@odograph/http/file-answer';
+import { vectorLayersOf } from '@odograph/map-tiles/metadata';
 
 /** The kind of tiles in the file, or its fault. */
 export type PmtilesState =
@@ -70,11 +71,9 @@ async function readPart(file: FileHandle, { offset, length }: Part, compression:
 
 function readMetadata(bytes: Buffer): { readonly attribution: string; readonly layers: readonly string[] } {
   try {
-    const { attribution, vector_layers: layers } = JSON.parse(bytes.toString()) as Record<string, unknown>;
-    return {
-      attribution: typeof attribution === 'string' ? attribution : '',
-      layers: Array.isArray(layers) ? layers.map((layer) => String(Object(layer).id)) : [],
-    };
+    const metadata = JSON.parse(bytes.toString()) as Record<string, unknown>;
+    const { attribution } = metadata;
+    return { attribution: typeof attribution === 'string' ? attribution : '', layers: vectorLayersOf(metadata) };
   } catch (cause) {
     throw new PmtilesFault('is damaged', { cause });
   }
@@ -106,25 +105,31 @@ function describeFault(error: unknown): string {
 /** The PMTiles file of the map, which may be replaced, damaged and mended while the platform runs. */
 export class PmtilesFile {
   readonly path: string;
-  readonly #onChange: (state: PmtilesState) => void;
+  readonly #isOptional: boolean;
+  readonly #onChange: (state: PmtilesState | undefined) => void;
   #etag: string | undefined;
   #state: PmtilesState | undefined;
 
-  /** @param onChange called when the file becomes usable or unusable, and at first */
-  constructor(path: string, onChange: (state: PmtilesState) => void) {
+  /**
+   * @param isOptional whether the file may be missing
+   * @param onChange called when the file becomes usable, unusable or missing
+   */
+  constructor(path: string, isOptional: boolean, onChange: (state: PmtilesState | undefined) => void) {
     this.path = path;
+    this.#isOptional = isOptional;
     this.#onChange = onChange;
   }
 
-  /** Checks the file, unless it is the one that was checked before. Never throws. */
-  async check(): Promise<PmtilesState> {
+  /** Checks the file, unless it is the one that was checked before; undefined without an optional one. Never throws. */
+  async check(): Promise<PmtilesState | undefined> {
     const before = this.#state;
-    const state = await this.#read().catch((error: unknown): PmtilesState => {
+    const state = await this.#read().catch((error: unknown): PmtilesState | undefined => {
       this.#etag = undefined;
-      return { fault: describeFault(error) };
+      return this.#isOptional && Object(error).code === 'ENOENT' ? undefined : { fault: describeFault(error) };
     });
     this.#state = state;
-    if (before === undefined || before.fault !== state.fault) this.#onChange(state);
+    const isOther = (before === undefined) !== (state === undefined) || before?.fault !== state?.fault;
+    if (isOther) this.#onChange(state);
     return state;
   }
 

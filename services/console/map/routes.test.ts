@@ -98,7 +98,7 @@ describe('the file of MAP_TILES', () => {
   ])('leaves the platform healthy and the map with outlines of countries when it %s', async (fault, damage) => {
     await damage();
     expect(await settings()).toEqual({ kind: 'world', attribution: '', fault: expect.stringContaining(fault) });
-    const state = expect.stringMatching(`^running; the file of MAP_TILES ${fault}`);
+    const state = expect.stringContaining(`running; the map ${file} ${fault}`);
     expect(await consoleState()).toEqual({ ok: true, state });
     await replace(whole);
     expect(await consoleState()).toEqual({ ok: true, state: 'running' });

@@ -18,7 +18,7 @@ const MapSettings = Type.Object(
     ),
     attribution: Type.String({ description: 'to be shown on the map', examples: ['© OpenStreetMap contributors'] }),
     fault: Type.Optional(
-      Type.String({ description: 'why the file of MAP_TILES cannot be used', examples: ['is truncated'] }),
+      Type.String({ description: 'why the file of the map cannot be used', examples: ['is truncated'] }),
     ),
   },
   { title: 'MapSettings' },
@@ -35,18 +35,18 @@ export function mapOrigin({ MAP_TILES_URL: tiles, MAP_STYLE_URL: style }: MapCon
   return url === undefined ? undefined : new URL(url).origin;
 }
 
-async function settingsOf(config: MapConfig, file: PmtilesFile | undefined): Promise<MapSettings> {
+async function settingsOf(config: MapConfig, file: PmtilesFile): Promise<MapSettings> {
   const { MAP_TILES_URL: tiles, MAP_STYLE_URL: style, MAP_ATTRIBUTION: attribution = '' } = config;
   if (tiles !== undefined) return { kind: 'images', url: tiles, attribution };
   if (style !== undefined) return { kind: 'style', url: style, attribution };
-  const state = await file?.check();
+  const state = await file.check();
   if (state === undefined) return { kind: 'world', attribution: '' };
   if (state.fault !== undefined) return { kind: 'world', attribution: '', fault: state.fault };
   return { kind: `${state.tiles}-file`, url: tilesPath, attribution: attribution || state.attribution };
 }
 
-/** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of MAP_TILES. */
-export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): RoutePlugin {
+/** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of its file. */
+export function mapRoutes(config: MapConfig, file: PmtilesFile): RoutePlugin {
   return (http) => {
     http.get(
       '/v1/x/map',
@@ -64,7 +64,6 @@ export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): Rou
       url: tilesPath,
       schema: { hide: true },
       async handler(request, reply) {
-        if (!file) throw new Failure('NOT_FOUND', 'the platform has no file of a map');
         // PmtilesFile logs why it cannot be opened.
         const handle = await open(file.path).catch(() => undefined);
         if (!handle) throw new Failure('NOT_FOUND', 'the file of the map cannot be read');
