@@ -7,6 +7,7 @@ import { type Command, type CommandContext, command } from './commands/command.t
 import { importCommands, registrationCommands } from './commands/imports.ts';
 import { backupCommands, doctorCommands, reportCommands } from './commands/installation.ts';
 import { loginCommands } from './commands/login.ts';
+import { mapCommands } from './commands/map.ts';
 import { operationCommands } from './commands/operations.ts';
 import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   ...reportCommands,
   ...backupCommands,
   ...doctorCommands,
+  ...mapCommands,
   ...loginCommands,
   command({
     name: 'completion',

@@ -18,6 +18,7 @@ import { LiveStreams } from './live/live-streams.ts';
 import { liveRoutes } from './live/routes.ts';
 import { calendarRoutes } from './reads/bookings.ts';
 import { customCanRoutes } from './reads/customcan.ts';
+import { fleetAreaRoutes } from './reads/fleet-area.ts';
 import { fleetStatusRoutes } from './reads/fleet-status.ts';
 import { breakRoutes, gapRoutes } from './reads/gaps.ts';
 import { historyRoutes } from './reads/history.ts';
@@ -114,6 +115,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
         await viewerRoutes(http, guard, [
           vehicleTableRoutes(db),
+          fleetAreaRoutes(db),
           seriesRoutes(db),
           trailRoutes(db),
           recordRoutes(db),

@@ -1,0 +1,173 @@
+import { type FileHandle, mkdir, open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Bounds, type Content, type Extract, formatGib, inOrder, planExtract } from './extract.ts';
+import { RangeSource } from './range-source.ts';
+
+/** A part of a map to download. */
+export interface MapRequest {
+  readonly bounds: Bounds;
+  readonly maxZoom: number | undefined;
+  /** Address of a PMTiles archive; the newest build of Protomaps when undefined. */
+  readonly from: string | undefined;
+}
+
+/** A map that was downloaded. */
+export interface MapDownload {
+  readonly file: string;
+  readonly from: string;
+  readonly bbox: string;
+  readonly maxZoom: number;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+const protomapsIndex = 'https://build-metadata.protomaps.dev/builds.json';
+const protomapsBuilds = 'https://build.protomaps.com/';
+/** The console draws this version of the schema. */
+const schemaVersion = /^4\./;
+
+const maxRequestBytes = 4 * 1024 ** 2;
+/** Reading on is faster than another request. */
+const maxGapBytes = 64 * 1024;
+const parallelRequests = 4;
+
+/**
+ * Finds the newest daily build of Protomaps with the schema that the console draws.
+ * @param preferred returned if it is still published
+ * @throws Error when the index cannot be read
+ */
+export async function findBuild(preferred: string | undefined, index = protomapsIndex): Promise<string> {
+  const response = await fetch(index).catch((cause: unknown) => {
+    throw new Error(`no answer from ${index}; name an archive by --from`, { cause });
+  });
+  const builds: unknown = await response.json().catch(() => undefined);
+  const urls = (Array.isArray(builds) ? builds : [])
+    .filter(({ key, version }) => /^\d{8}\.pmtiles$/.test(String(key)) && schemaVersion.test(String(version)))
+    .map(({ key }) => `${protomapsBuilds}${key}`)
+    .sort();
+  const newest = urls.at(-1);
+  if (newest === undefined) throw new Error(`${index} lists no build of the map; name an archive by --from`);
+  return preferred !== undefined && urls.includes(preferred) ? preferred : newest;
+}
+
+/** What a partial file holds, kept beside it. */
+interface Journal {
+  readonly from: string;
+  readonly etag: string | undefined;
+  readonly bounds: Bounds;
+  readonly maxZoom: number | undefined;
+}
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+async function readJournal(path: string): Promise<Journal | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Contents that one request reads, with what lies between them. */
+interface Chunk {
+  readonly offset: number;
+  length: number;
+  readonly contents: Content[];
+  /** Where it ends in the extract. */
+  end: number;
+}
+
+function chunksOf({ head, contents }: Extract): Chunk[] {
+  const chunks: Chunk[] = [];
+  let end = head.length;
+  for (const content of contents) {
+    end += content.length;
+    const last = chunks.at(-1);
+    const length = content.offset + content.length - (last?.offset ?? 0);
+    if (last && content.offset - (last.offset + last.length) <= maxGapBytes && length <= maxRequestBytes) {
+      Object.assign(last, { length, end });
+      last.contents.push(content);
+    } else chunks.push({ ...content, contents: [content], end });
+  }
+  return chunks;
+}
+
+async function fetchChunk(source: RangeSource, { offset, length, contents, end }: Chunk) {
+  const bytes = await source.read(offset, length);
+  if (bytes.length < length) throw new Error(`${source.url} is truncated`);
+  const parts = contents.map((content) => {
+    const start = content.offset - offset;
+    return bytes.subarray(start, start + content.length);
+  });
+  return { data: Buffer.concat(parts), end };
+}
+
+/** @throws Error when the rest of the file would not fit */
+async function requireSpace(directory: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const free = bavail * bsize;
+  if (free < bytes)
+    throw new Error(`${directory} has ${formatGib(free)} free, and the map needs ${formatGib(bytes)} more`);
+}
+
+async function writeContents(
+  file: FileHandle,
+  source: RangeSource,
+  extract: Extract,
+  done: number,
+  onProgress: (text: string) => void,
+): Promise<void> {
+  const left = chunksOf(extract).filter(({ end }) => end > done);
+  for await (const { data, end } of inOrder(left, parallelRequests, (chunk) => fetchChunk(source, chunk))) {
+    await file.appendFile(data);
+    onProgress(`${Math.floor((end / extract.bytes) * 100)} % of ${formatGib(extract.bytes)}`);
+  }
+  await file.sync();
+}
+
+/** Opens the partial file behind the last whole chunk, or with the head alone. @returns the bytes that it has */
+async function openPartial(path: string, extract: Extract, isContinued: boolean) {
+  const file = await open(path, isContinued ? 'a' : 'w');
+  const { size } = await file.stat();
+  const done = chunksOf(extract).findLast(({ end }) => end <= size)?.end ?? extract.head.length;
+  if (isContinued && size >= extract.head.length) {
+    await file.truncate(done);
+    return { file, done };
+  }
+  await file.truncate(0);
+  await file.appendFile(extract.head);
+  return { file, done: extract.head.length };
+}
+
+/**
+ * Downloads the tiles of an area from a PMTiles archive and replaces a file with them at once. An interrupted download
+ * is kept as `FILE.part` and continued by the same request.
+ * @param onProgress takes a text for people
+ * @throws Error when the source cannot be read by ranges, the area is too large, or the disk is too small
+ */
+export async function downloadMap(
+  path: string,
+  { bounds, maxZoom, from }: MapRequest,
+  onProgress: (text: string) => void,
+  index?: string,
+): Promise<MapDownload> {
+  const [partial, journalPath] = [`${path}.part`, `${path}.part.json`];
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const journal = await readJournal(journalPath);
+  const isSameArea = journal !== undefined && isEqual([journal.bounds, journal.maxZoom], [bounds, maxZoom]);
+  const source = new RangeSource(from ?? (await findBuild(isSameArea ? journal.from : undefined, index)));
+  const extract = await planExtract(source, bounds, maxZoom, onProgress);
+  const current: Journal = { from: source.url, etag: source.etag, bounds, maxZoom };
+  const { file, done } = await openPartial(partial, extract, isEqual(journal, current));
+  try {
+    await requireSpace(dirname(path), extract.bytes - done);
+    await writeFile(journalPath, JSON.stringify(current));
+    await writeContents(file, source, extract, done, onProgress);
+  } finally {
+    await file.close();
+  }
+  await rename(partial, path);
+  await rm(journalPath);
+  const { tiles, bytes } = extract;
+  return { file: path, from: source.url, bbox: bounds.join(','), maxZoom: extract.maxZoom, tiles, bytes };
+}
