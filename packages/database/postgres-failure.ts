@@ -1,4 +1,4 @@
-import { Failure, type FailureCode } from '@odograph/contracts/failures';
+import { Failure, type FailureCode, type FailureDetails } from '@odograph/contracts/failures';
 import { DatabaseError } from 'pg';
 
 /** Returns the SQLSTATE of an error raised by PostgreSQL, else undefined (PostgreSQL, Appendix A). */
@@ -19,7 +19,7 @@ export function isDataFault(error: unknown): boolean {
 }
 
 /** The failure that stands for the violation of a constraint, with a message if the code has several causes. */
-type ConstraintFailure = readonly [code: FailureCode, message?: string];
+type ConstraintFailure = readonly [code: FailureCode, message?: string, details?: FailureDetails];
 
 /**
  * Classes of SQLSTATE that say nothing about the values of a statement: connection, transaction, sign-in, resources, cancellation,
@@ -65,7 +65,7 @@ export async function failOnConstraint<T>(
     return await work();
   } catch (error) {
     const failure = error instanceof DatabaseError && error.constraint ? failures[error.constraint] : undefined;
-    if (failure) throw new Failure(failure[0], failure[1], {}, { cause: error });
+    if (failure) throw new Failure(failure[0], failure[1], failure[2], { cause: error });
     throw error;
   }
 }

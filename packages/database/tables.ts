@@ -72,6 +72,7 @@ interface VehicleTable {
   gearbox: Generated<string>;
   kind: Generated<string>;
   accessories: Generated<string[]>;
+  tank_litres: Generated<number>;
   towing: Generated<boolean>;
   accident: Generated<boolean>;
   maintenance: Generated<boolean>;

@@ -116,6 +116,7 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST device-imports': ({ application }) => ({
     csv: `id,model,appId\nwalk-${randomUUID()},generic,${application}`,
   }),
+  'POST vehicle-imports': ({ application }) => ({ appId: application, csv: `plate\n${randomUUID().slice(0, 13)}` }),
   'GET sources': ({ application }) => ({ appId: application }),
   'POST sources': ({ application }) => ({ appId: application, format: 'flespi' }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),

@@ -281,7 +281,7 @@ describe('a route of the interface', () => {
     await client.put(`/v1/x/admin/vehicles/${operated.names.vehicle}`, { tankLitres: 40 });
     const { body } = await client.get(`/v1/x/admin/audit?appId=${application}&limit=10000`);
     const own = body.audit.filter(({ actor }: { actor: string }) => actor === `operator:${name}`);
-    expect(own.map(({ action }: { action: string }) => action)).toEqual(['privacy.on', 'vehicle.tank']);
+    expect(own.map(({ action }: { action: string }) => action)).toEqual(['privacy.on', 'vehicle.change']);
   });
 
   it('refuses an operator who is deleted', async () => {

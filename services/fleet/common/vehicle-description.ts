@@ -1,10 +1,8 @@
 import { platePattern } from '@odograph/contracts/text-patterns';
 import { text, word } from '@odograph/http/schemas';
-import Type from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 
 export const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
-const optionalText = (example: string) => Type.Unsafe<string>({ ...text(0, 64, { examples: [example] }), default: '' });
-
 export const Plate = Type.String({
   minLength: 1,
   maxLength: 32,
@@ -14,14 +12,36 @@ export const Plate = Type.String({
   documentedAs: { pattern: '^[^\\u0000-\\u001f]*[A-Za-z0-9][^\\u0000-\\u001f]*$' },
 });
 
-/** The description of a vehicle without its plate. */
+const shortText = (example: string) => text(0, 64, { examples: [example] });
+
+const Description = {
+  vin: shortText('VF1AG000000000001'),
+  brand: shortText('Renault'),
+  model: shortText('Zoe'),
+  energy: shortText('EL'),
+  seats: Type.Integer({ minimum: 0, maximum: 1000 }),
+  gearbox: word(['', 'AUTOMATIC', 'MANUAL']),
+  kind: shortText('VP'),
+  accessories: Type.Array(word(accessories), { maxItems: accessories.length, uniqueItems: true }),
+  tankLitres: Type.Number({ minimum: 0, maximum: 1_000_000, description: 'capacity of the fuel tank; 0 if unknown' }),
+};
+
+/** A vehicle as it is stored. */
+export const DescribedVehicle = Type.Object({ plate: Plate, ...Description });
+export type DescribedVehicle = Static<typeof DescribedVehicle>;
+
+const orElse = <Schema extends TSchema>(schema: Schema, value: Static<Schema>) =>
+  Type.Unsafe<Static<Schema>>({ ...schema, default: value });
+
+/** The description of a new vehicle without its plate. */
 export const DescriptionFields = {
-  vin: optionalText('VF1AG000000000001'),
-  brand: optionalText('Renault'),
-  model: optionalText('Zoe'),
-  energy: optionalText('EL'),
-  seats: Type.Integer({ minimum: 0, maximum: 1000, default: 0 }),
-  gearbox: Type.Unsafe<'' | 'AUTOMATIC' | 'MANUAL'>({ ...word(['', 'AUTOMATIC', 'MANUAL']), default: '' }),
-  kind: optionalText('VP'),
-  accessories: Type.Array(word(accessories), { maxItems: accessories.length, uniqueItems: true, default: [] }),
+  vin: orElse(Description.vin, ''),
+  brand: orElse(Description.brand, ''),
+  model: orElse(Description.model, ''),
+  energy: orElse(Description.energy, ''),
+  seats: orElse(Description.seats, 0),
+  gearbox: orElse(Description.gearbox, ''),
+  kind: orElse(Description.kind, ''),
+  accessories: orElse(Description.accessories, []),
+  tankLitres: orElse(Description.tankLitres, 0),
 };

@@ -14,8 +14,8 @@ import {
 } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { maxLines } from '../common/csv-import.ts';
 import { startFleet } from '../fleet.fixture.ts';
-import { maxDevices } from './imports.ts';
 
 const { platform, application, api, admin, as } = await startFleet();
 const { db } = platform;
@@ -310,7 +310,7 @@ describe('POST /v1/x/admin/device-imports', () => {
     ['id,model', [1, '']],
     ['id,model\n"a,b', [2, '']],
     ['\n\n', [1, '']],
-    [`id,model\n${'a,generic\n'.repeat(maxDevices + 1)}`, [1, '']],
+    [`id,model\n${'a,generic\n'.repeat(maxLines + 1)}`, [1, '']],
   ])('refuses a file that is no table of devices: %j', async (csv, expected) => {
     const { body } = await post(csv);
     const [fault] = body.faults ?? [];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { createBrowser } from '@odograph/testkit/api-client';
+import { createApplication, createOperator, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
@@ -24,6 +25,7 @@ describe('/v1/x/admin/vehicles', () => {
       gearbox: 'AUTOMATIC',
       kind: 'VP',
       accessories: ['CARDHOLDER'],
+      tankLitres: 45.5,
     };
     const { body } = await admin.post('/v1/x/admin/vehicles', vehicle);
     expect(body.id).toMatch(/^\d{10}$/);
@@ -83,10 +85,83 @@ describe('/v1/x/admin/vehicles', () => {
     expect((await admin.get('/v1/x/admin/vehicles/1/export')).body.error).toBe('UNKNOWN_VEHICLE');
   });
 
-  it('sets the fuel tank capacity', async () => {
+  it('changes the members that are given, and shows the vehicle', async () => {
     const id = await newVehicle();
-    expect((await admin.put(`/v1/x/admin/vehicles/${id}`, { tankLitres: 45 })).body).toEqual({ id, tankLitres: 45 });
-    expect((await admin.put('/v1/x/admin/vehicles/1999999999', { tankLitres: 45 })).body.error).toBe('UNKNOWN_VEHICLE');
+    const [plate, taken] = [newPlate(), newPlate()];
+    await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: taken });
+    expect((await admin.put(`/v1/x/admin/vehicles/${id}`, { tankLitres: 45, brand: 'Renault' })).status).toBe(200);
+    const { body } = await admin.put(`/v1/x/admin/vehicles/${id}`, { plate, seats: 4 });
+    expect(body).toMatchObject({ id, plate, seats: 4, brand: 'Renault', tankLitres: 45, archived: false });
+    expect((await admin.get(`/v1/x/admin/vehicles/${id}`)).body).toEqual(body);
+    const refused = await admin.put(`/v1/x/admin/vehicles/${id}`, { plate: taken.toLowerCase() });
+    expect([refused.body.error, refused.body.field]).toEqual(['ALREADY_EXISTS', 'plate']);
+    expect((await admin.put('/v1/x/admin/vehicles/1999999999', { seats: 4 })).body.error).toBe('UNKNOWN_VEHICLE');
+    await api.put('/v1/vehicle', { id, archived: true });
+    expect((await admin.put(`/v1/x/admin/vehicles/${id}`, { seats: 5 })).body.error).toBe('VEHICLE_ARCHIVED');
+    expect((await admin.get(`/v1/x/admin/vehicles/${id}`)).body).toEqual({ ...body, archived: true });
+  });
+
+  it('shows and changes for an operator with limits only vehicles of its applications', async () => {
+    const id = await newVehicle();
+    const { cookie } = await createOperator(db, {
+      role: 'operator',
+      applicationIds: [(await createApplication(db)).id],
+    });
+    const browser = createBrowser(platform.httpUrl, cookie);
+    const appId = application.appId;
+    const answers = [
+      await browser.get(`/v1/x/admin/vehicles/${id}`),
+      await browser.put(`/v1/x/admin/vehicles/${id}`, { seats: 4 }),
+      await browser.post('/v1/x/admin/vehicle-imports', { appId, csv: `plate\n${newPlate()}` }),
+    ];
+    const errors = answers.map(({ body }) => body.error);
+    expect(errors).toEqual(['UNKNOWN_VEHICLE', 'UNKNOWN_VEHICLE', 'UNKNOWN_APPLICATION']);
+  });
+});
+
+describe('POST /v1/x/admin/vehicle-imports', () => {
+  const send = (csv: string, check = false) =>
+    admin.post('/v1/x/admin/vehicle-imports', { appId: application.appId, csv, check });
+  const find = async (...plates: string[]) =>
+    db.selectFrom('vehicle').selectAll().where('plate', 'in', plates).orderBy('id').execute();
+
+  it('creates all vehicles of a file, of which only the plate is required', async () => {
+    const [first, second] = [newPlate(), newPlate()];
+    const { body } = await send(
+      `\uFEFFplate;brand;seats;tankLitres;accessories\r\n${first};Renault;5;45,5;CARDHOLDER KEY-DETECTOR\r\n${second}`,
+    );
+    expect(body).toMatchObject({ lines: 2, faults: [], vehicles: [{ plate: first }, { plate: second }] });
+    expect(await find(first, second)).toMatchObject([
+      { brand: 'Renault', seats: 5, tank_litres: 45.5, accessories: ['CARDHOLDER', 'KEY-DETECTOR'] },
+      { brand: '', seats: 0, tank_litres: 0, accessories: [] },
+    ]);
+    const audit = await sql`select action from audit where subject = ${`vehicle:${body.vehicles[0].id}`}`.execute(db);
+    expect(audit.rows).toEqual([{ action: 'vehicle.create' }]);
+  });
+
+  it.each([true, false])('names the fault of every line, and writes none of them (check: %s)', async (check) => {
+    const [good, taken] = [newPlate(), newPlate()];
+    await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: taken });
+    const lines = [good, '---', `${newPlate()},many`, `${newPlate()},,RADIO`, taken, good.toLowerCase(), 'A,1,,4'];
+    const { body } = await send(['plate,seats,accessories', ...lines].join('\n'), check);
+    expect(body.faults.map(({ line, column }: { line: number; column: string }) => [line, column])).toEqual([
+      ...[
+        [3, 'plate'],
+        [4, 'seats'],
+        [5, 'accessories'],
+        [6, 'plate'],
+        [7, 'plate'],
+        [8, ''],
+      ],
+    ]);
+    expect(body.faults[1].message).toBe('must be a whole number');
+    expect([body.lines, body.vehicles, await find(good)]).toEqual([7, [], []]);
+  });
+
+  it('writes nothing when it only checks', async () => {
+    const plate = newPlate();
+    expect((await send(`plate\n${plate}`, true)).body).toEqual({ lines: 1, faults: [], vehicles: [] });
+    expect(await find(plate)).toEqual([]);
   });
 });
 

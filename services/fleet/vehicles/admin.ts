@@ -1,41 +1,34 @@
 import { Readable } from 'node:stream';
+import { Failure } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { findVehicleOwner, parseVehicleId } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
-import { AppId, answers, DeviceId, pageLimit, VehicleId, word } from '@odograph/http/schemas';
+import { AppId, answers, DeviceId, pageLimit, VehicleId } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { accessories, DescriptionFields, Plate } from '../common/vehicle-description.ts';
+import { DescribedVehicle, DescriptionFields, Plate } from '../common/vehicle-description.ts';
 
 const maxId = 2_147_483_647;
-const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 if unknown' });
+const VehiclePath = Type.Object({ id: VehicleId });
 const ListedVehicle = Type.Object(
   {
     id: VehicleId,
-    plate: Type.String({ examples: ['AB-123-CD'] }),
-    vin: Type.String({ examples: ['VF1AG000000000001'] }),
-    brand: Type.String({ examples: ['Renault'] }),
-    model: Type.String({ examples: ['Zoe'] }),
-    energy: Type.String({ examples: ['EL'] }),
-    seats: Type.Integer(),
-    gearbox: word(['AUTOMATIC', 'MANUAL', '']),
-    kind: Type.String({ examples: ['VP'] }),
-    accessories: Type.Array(word(accessories)),
+    ...DescribedVehicle.properties,
     archived: Type.Boolean(),
     deviceId: Type.Union([DeviceId, Type.Null()]),
   },
   { title: 'OperatedVehicle' },
 );
-type ListedVehicle = Type.Static<typeof ListedVehicle>;
+type ListedVehicle = Static<typeof ListedVehicle>;
 
 function addExport(http: Http, { db }: Fleet): void {
   const exportSchema = {
     summary: 'Export everything stored about a vehicle, as lines of JSON',
-    params: Type.Object({ id: VehicleId }),
+    params: VehiclePath,
     produces: ['text/x-ndjson'],
     response: answers(Type.Unsafe<Readable>({ type: 'string' }), 'UNKNOWN_VEHICLE'),
   };
@@ -53,30 +46,30 @@ function addExport(http: Http, { db }: Fleet): void {
 }
 
 /** The operator's routes for vehicles. */
-export const operatedVehicles: FleetRoutes = { operator: [addVehicleRoutes, addExport, addTankCapacityRoute] };
+export const operatedVehicles: FleetRoutes = {
+  operator: [addCreation, addReadRoutes, addChange, addExport],
+};
 
-function addVehicleRoutes(http: Http, { db, changes }: Fleet): void {
+function addCreation(http: Http, { db, changes }: Fleet): void {
   const createSchema = {
     summary: 'Create a vehicle of an application',
     body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
     response: answers(Type.Object({ id: VehicleId }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
   };
-  http.post(
-    '/v1/x/admin/vehicles',
-    { schema: createSchema },
-    async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip, operator }) => {
-      const applicationId = await findApplicationId(db, appId, operator.applicationIds);
-      const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
-      const created = await db.transaction().execute(async (trx) => {
-        const id = await createVehicle(trx, applicationId, description);
-        await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'vehicle.create', `vehicle:${id}`);
-        return { id };
-      });
-      await changes.announce({ vehicleIds: [Number(created.id)] });
-      return created;
-    },
-  );
+  http.post('/v1/x/admin/vehicles', { schema: createSchema }, async ({ body, ip, operator }) => {
+    const { appId, ...description } = body;
+    const applicationId = await findApplicationId(db, appId, operator.applicationIds);
+    const created = await db.transaction().execute(async (trx) => {
+      const id = await createVehicle(trx, applicationId, description);
+      await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'vehicle.create', `vehicle:${id}`);
+      return { id };
+    });
+    await changes.announce({ vehicleIds: [Number(created.id)] });
+    return created;
+  });
+}
 
+function addReadRoutes(http: Http, { db }: Fleet): void {
   const listSchema = {
     summary: 'List the vehicles of an application with their devices',
     querystring: Type.Object({
@@ -87,77 +80,117 @@ function addVehicleRoutes(http: Http, { db, changes }: Fleet): void {
     response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
   };
   http.get('/v1/x/admin/vehicles', { schema: listSchema }, async ({ query, operator }) => {
+    const { after, limit } = query;
     const applicationId = await findApplicationId(db, query.appId, operator.applicationIds);
-    return { vehicles: await listVehicles(db, applicationId, query) };
+    const page = sql<boolean>`vehicle.application_id = ${applicationId} and vehicle.id > ${after}`;
+    return { vehicles: await findVehicles(db, page, limit) };
+  });
+
+  const showSchema = {
+    summary: 'Show a vehicle with its device, also an archived one',
+    params: VehiclePath,
+    response: answers(ListedVehicle, 'UNKNOWN_VEHICLE'),
+  };
+  http.get('/v1/x/admin/vehicles/:id', { schema: showSchema }, async ({ params: { id }, operator }) => {
+    await findVehicleOwner(db, operator, id);
+    return findOperated(db, id);
   });
 }
 
-function addTankCapacityRoute(http: Http, { db }: Fleet): void {
+function addChange(http: Http, { db, changes }: Fleet): void {
   const changeSchema = {
-    summary: 'Set the fuel tank capacity of a vehicle in litres',
-    params: Type.Object({ id: VehicleId }),
-    body: Type.Object({ tankLitres: TankLitres }),
-    response: answers(Type.Object({ id: VehicleId, tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),
+    summary: 'Change the description of a vehicle; members that are left out stay',
+    params: VehiclePath,
+    body: Type.Partial(DescribedVehicle),
+    response: answers(ListedVehicle, 'UNKNOWN_VEHICLE', 'ALREADY_EXISTS', 'VEHICLE_ARCHIVED'),
   };
-  http.put(
-    '/v1/x/admin/vehicles/:id',
-    { schema: changeSchema },
-    async ({ params: { id }, body: { tankLitres }, ip, operator }) =>
-      db.transaction().execute(async (trx) => {
-        const applicationId = await findVehicleOwner(trx, operator, id);
-        await sql`update vehicle set tank_litres = ${tankLitres} where id = ${parseVehicleId(id) ?? 0}`.execute(trx);
-        const origin = operatorOrigin({ ip, operator }, applicationId);
-        await auditChange(trx, origin, 'vehicle.tank', `vehicle:${id}`, { tankLitres });
-        return { id, tankLitres };
-      }),
-  );
+  http.put('/v1/x/admin/vehicles/:id', { schema: changeSchema }, async ({ params: { id }, body, ip, operator }) => {
+    const changed = await db.transaction().execute(async (trx) => {
+      const applicationId = await findVehicleOwner(trx, operator, id);
+      await changeVehicle(trx, id, toRow(body));
+      // The values of a deleted vehicle are purged, the audit is not.
+      const changed = Object.keys(DescribedVehicle.properties).filter((name) => name in body);
+      const details = { changed: changed.join(' ') };
+      await auditChange(
+        trx,
+        operatorOrigin({ ip, operator }, applicationId),
+        'vehicle.change',
+        `vehicle:${id}`,
+        details,
+      );
+      return findOperated(trx, id);
+    });
+    await changes.announce({ vehicleIds: [Number(id)] });
+    return changed;
+  });
 }
 
 const plateIsTaken = 'the application has a vehicle with these letters and digits in its plate already';
 
-/**
- * Creates a vehicle. @returns its id, ten digits
- * @throws Failure ALREADY_EXISTS if the application has a vehicle with the same letters and digits in its plate
- */
-export async function createVehicle(
-  db: Database,
-  applicationId: number,
-  description: Omit<ListedVehicle, 'id' | 'archived' | 'deviceId'>,
-): Promise<string> {
-  const { id } = await failOnConstraint({ vehicle_plate: ['ALREADY_EXISTS', plateIsTaken] }, () =>
-    db
-      .insertInto('vehicle')
-      .values({ application_id: applicationId, ...description })
-      .returning('id')
-      .executeTakeFirstOrThrow(),
-  );
-  return String(id);
+/** The columns of a description; a body also has the parameters of its path. */
+function toRow({ plate, vin, brand, model, energy, ...rest }: Partial<DescribedVehicle>) {
+  const { seats, gearbox, kind, accessories, tankLitres } = rest;
+  return { plate, vin, brand, model, energy, seats, gearbox, kind, accessories, tank_litres: tankLitres };
 }
 
-/** Lists the vehicles of an application by id, at most `limit` after the id `after`. */
-async function listVehicles(
-  db: Database,
-  applicationId: number,
-  { after, limit }: { after: number; limit: number },
-): Promise<ListedVehicle[]> {
+/**
+ * Creates a vehicle; the transaction stays usable after a failure. @returns its id, ten digits
+ * @throws Failure ALREADY_EXISTS if the application has a vehicle with the same letters and digits in its plate
+ */
+export async function createVehicle(db: Database, applicationId: number, vehicle: DescribedVehicle): Promise<string> {
+  const created = await db
+    .insertInto('vehicle')
+    .values({ ...toRow(vehicle), application_id: applicationId, plate: vehicle.plate })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (!created) throw new Failure('ALREADY_EXISTS', plateIsTaken, { field: 'plate' });
+  return String(created.id);
+}
+
+/** @throws Failure ALREADY_EXISTS, VEHICLE_ARCHIVED */
+async function changeVehicle(db: Database, id: string, row: ReturnType<typeof toRow>): Promise<void> {
+  const vehicleId = parseVehicleId(id) ?? 0;
+  const { archived_at } = await db
+    .selectFrom('vehicle')
+    .select('archived_at')
+    .where('id', '=', vehicleId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  if (archived_at !== null) throw new Failure('VEHICLE_ARCHIVED');
+  if (Object.values(row).every((value) => value === undefined)) return;
+  await failOnConstraint({ vehicle_plate: ['ALREADY_EXISTS', plateIsTaken, { field: 'plate' }] }, () =>
+    db.updateTable('vehicle').set(row).where('id', '=', vehicleId).execute(),
+  );
+}
+
+/** Finds a vehicle that exists. */
+async function findOperated(db: Database, id: string): Promise<ListedVehicle> {
+  const [vehicle] = await findVehicles(db, sql<boolean>`vehicle.id = ${parseVehicleId(id) ?? 0}`, 1);
+  if (!vehicle) throw new Failure('UNKNOWN_VEHICLE');
+  return vehicle;
+}
+
+/** Finds vehicles that are not deleted, by id, at most `limit`. */
+async function findVehicles(db: Database, condition: RawBuilder<boolean>, limit: number): Promise<ListedVehicle[]> {
   const rows = await db
     .selectFrom('vehicle')
     .leftJoin('device_link', (join) =>
       join.onRef('device_link.vehicle_id', '=', 'vehicle.id').on(sql<boolean>`upper_inf(device_link.period)`),
     )
     .select(['vehicle.id', 'plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind', 'accessories'])
-    .select(['archived_at', 'device_link.device_id'])
-    .where('application_id', '=', applicationId)
+    .select(['tank_litres', 'archived_at', 'device_link.device_id'])
+    .where(condition)
     .where('deleted_at', 'is', null)
-    .where('vehicle.id', '>', after)
     .orderBy('vehicle.id')
     .limit(limit)
     .execute();
-  return rows.map(({ id, archived_at, device_id, gearbox, accessories, ...row }) => ({
+  return rows.map(({ id, archived_at, device_id, tank_litres, gearbox, accessories, ...row }) => ({
     ...row,
     id: String(id),
     gearbox: gearbox as ListedVehicle['gearbox'],
     accessories: accessories as ListedVehicle['accessories'],
+    tankLitres: tank_litres,
     archived: archived_at !== null,
     deviceId: device_id,
   }));

@@ -72,10 +72,9 @@ function addApproval(http: Http, { db, changes }: Fleet): void {
   http.post(
     '/v1/x/admin/requests/:id/approve',
     { schema: approveSchema },
-    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip, operator }) => {
+    async ({ params, body: { plate, ...description }, ip, operator }) => {
       const approved = await db.transaction().execute(async (trx) => {
         const request = await lockPending(trx, operator, params.id);
-        const description = { vin, brand, model, energy, seats, gearbox, kind, accessories };
         const { applicationId } = request;
         const id = await createVehicle(trx, applicationId, { ...description, plate: plate ?? request.plate });
         await markApproved(trx, request, Number(id));

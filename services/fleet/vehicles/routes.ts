@@ -11,6 +11,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { accessories, Plate } from '../common/vehicle-description.ts';
 import { changeLinks } from '../devices/links.ts';
 import { operatedVehicles } from './admin.ts';
+import { vehicleImports } from './imports.ts';
 import { privacy } from './privacy.ts';
 import {
   deleteVehicle,
@@ -147,7 +148,7 @@ function addChangeRoutes(http: Http, { db, changes }: Fleet): void {
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
 const vehicles: FleetRoutes = { token: [addRequestRoute, addSearchRoutes, addChangeRoutes, addStateRoutes] };
-export const vehicleRoutes: readonly FleetRoutes[] = [vehicles, operatedVehicles, requests, privacy];
+export const vehicleRoutes: readonly FleetRoutes[] = [vehicles, operatedVehicles, vehicleImports, requests, privacy];
 
 function addStateRoute(http: Http, { db, changes }: Fleet, flag: StateFlag): void {
   const stateSchema = {

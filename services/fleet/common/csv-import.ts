@@ -1,0 +1,192 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import { text } from '@odograph/http/schemas';
+import { CsvError } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
+import type { Kysely } from 'kysely';
+import Type, { type Static } from 'typebox';
+
+/** Lines of one file: they are written in one transaction, which ingest waits for when it links devices. */
+export const maxLines = 1000;
+const maxCharacters = 900_000;
+
+/** The members of a request that imports a file. */
+export const importBody = (example: string) => ({
+  csv: text(1, maxCharacters, { examples: [example] }),
+  check: Type.Boolean({ default: false, description: 'only finds the faults of all lines' }),
+});
+
+const CsvFault = Type.Object(
+  {
+    line: Type.Integer({ minimum: 1, description: 'counted from 1, with the header', examples: [2] }),
+    column: Type.String({ description: 'empty for the whole line', examples: ['model'] }),
+    message: Type.String({ examples: ['must not be empty'] }),
+  },
+  { title: 'CsvFault' },
+);
+type CsvFault = Static<typeof CsvFault>;
+
+/** The members of an answer that say what is in the file. */
+export const importOutcome = {
+  lines: Type.Integer({ minimum: 0, description: 'lines in the file after the header', examples: [2] }),
+  faults: Type.Array(CsvFault, { description: 'at most one of each line; with any, nothing is written' }),
+};
+
+type Line<Value> = readonly [line: number, value: Value];
+
+/** The fault of a line without its number. */
+type LineFault = Omit<CsvFault, 'line'>;
+
+/** The columns of a file, and the resource that its lines describe. */
+interface Columns<Value> {
+  readonly names: readonly string[];
+  readonly required: readonly string[];
+  /** Reads the cells of a line that are not empty. */
+  readonly read: (cells: Readonly<Record<string, string>>) => { readonly value: Value } | LineFault;
+}
+
+interface Import<Value, Created> {
+  readonly columns: Columns<Value>;
+  /** Creates the resource of a line. @throws Failure for a line at fault, before the transaction is unusable */
+  readonly create: (trx: Database, value: Value) => Promise<Created>;
+  /** Records a created resource in the audit, once no line is at fault. */
+  readonly record: (trx: Database, created: Created) => Promise<void>;
+  /** Runs the transaction that writes the file. */
+  readonly transact: <T>(values: readonly Value[], write: (trx: Database) => Promise<T>) => Promise<T>;
+}
+
+/** Ends a transaction without writing anything. */
+class Discarded extends Error {}
+
+/** The fault of a line whose resource cannot be created. @throws any error that is not a failure of the line */
+function toFault(error: unknown): LineFault {
+  if (!(error instanceof Failure)) throw error;
+  const { field = '' } = error.details;
+  const { message } = error;
+  return {
+    column: field,
+    message: field && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message,
+  };
+}
+
+/** Creates the resources of lines in a transaction. @returns them, and the faults of the lines without one */
+async function createAll<Value, Created>(
+  trx: Database,
+  { create }: Import<Value, Created>,
+  lines: readonly Line<Value>[],
+) {
+  const created: Created[] = [];
+  const faults: CsvFault[] = [];
+  for (const [line, value] of lines) {
+    try {
+      created.push(await create(trx, value));
+    } catch (error) {
+      faults.push({ line, ...toFault(error) });
+    }
+  }
+  return { created, faults };
+}
+
+/**
+ * Creates a resource for each line of a CSV file, all of them or none.
+ * @param check finds the faults of all lines, by writing them in a transaction that is rolled back
+ */
+export async function importFile<Value, Created>(
+  db: Kysely<Tables>,
+  { csv, check }: { readonly csv: string; readonly check: boolean },
+  options: Import<Value, Created>,
+): Promise<{ lines: number; faults: CsvFault[]; created: Created[] }> {
+  const { lines, faults: unreadable } = readFile(csv, options.columns);
+  const count = new Set([...lines.map(([line]) => line), ...unreadable.map(({ line }) => line)]).size;
+  const inOrder = (faults: readonly CsvFault[]) =>
+    [...unreadable, ...faults].sort((one, other) => one.line - other.line);
+  if (check || unreadable.length > 0) {
+    const trx = await db.startTransaction().execute();
+    try {
+      const { faults } = await createAll(trx, options, lines);
+      return { lines: count, faults: inOrder(faults), created: [] };
+    } finally {
+      await trx.rollback().execute();
+    }
+  }
+  let faults: CsvFault[] = [];
+  const write = async (trx: Database): Promise<Created[]> => {
+    const written = await createAll(trx, options, lines);
+    ({ faults } = written);
+    if (faults.length > 0) throw new Discarded();
+    for (const one of written.created) await options.record(trx, one);
+    return written.created;
+  };
+  const values = lines.map(([, value]) => value);
+  const created = await options.transact(values, write).catch((error: unknown) => {
+    if (error instanceof Discarded) return [];
+    throw error;
+  });
+  return { lines: count, faults: inOrder(faults), created };
+}
+
+const wholeLine = (line: number, message: string): CsvFault => ({ line, column: '', message });
+
+/** The separator that the header has: spreadsheets of many languages write semicolons. */
+function findDelimiter(csv: string): string {
+  const [header = ''] = csv.split(/\r?\n/, 1);
+  const counts = [',', ';', '\t'].map((one) => [one, header.split(one).length] as const);
+  return counts.reduce((most, one) => (one[1] > most[1] ? one : most))[0];
+}
+
+function checkHeader(header: readonly string[], { names, required }: Columns<unknown>): CsvFault[] {
+  const unknown = header.filter((name) => !names.includes(name));
+  const missing = required.filter((name) => !header.includes(name));
+  const twice = header.filter((name, index) => header.indexOf(name) !== index);
+  return [
+    ...unknown.map((column) => ({ line: 1, column, message: `is not a column: use ${names.join(', ')}` })),
+    ...missing.map((column) => ({ line: 1, column, message: 'is missing in the first line' })),
+    ...twice.map((column) => ({ line: 1, column, message: 'must not be there twice' })),
+  ];
+}
+
+interface Row {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/** Finds the faults for which no line of a file is read. */
+function checkRows([header, ...rest]: readonly Row[], columns: Columns<unknown>): CsvFault[] {
+  if (!header) return [wholeLine(1, 'the file is empty')];
+  const faults = checkHeader(header.record, columns);
+  if (faults.length > 0) return faults;
+  if (rest.length === 0) return [wholeLine(1, 'no line follows the header')];
+  if (rest.length <= maxLines) return [];
+  return [wholeLine(1, `a file may have ${maxLines} lines after the header, this has ${rest.length}`)];
+}
+
+/** Reads the rows of a CSV file. @throws CsvError */
+function parseRows(csv: string): readonly Row[] {
+  const options = { bom: true, trim: true, relax_column_count: true, skip_empty_lines: true, info: true } as const;
+  return parse(csv, { ...options, delimiter: findDelimiter(csv) }) as unknown as readonly Row[];
+}
+
+/** Reads a CSV file: a header with names of columns, in any order, and a line for each resource. */
+function readFile<Value>(csv: string, columns: Columns<Value>): { lines: Line<Value>[]; faults: CsvFault[] } {
+  try {
+    const rows = parseRows(csv);
+    const lines: Line<Value>[] = [];
+    const faults = checkRows(rows, columns);
+    if (faults.length > 0) return { lines, faults };
+    const [{ record: header } = { record: [] }, ...rest] = rows;
+    for (const { record: cells, info } of rest) {
+      const given = header.flatMap((name, index) => (cells[index] ? [[name, cells[index]]] : []));
+      const tooMany = { column: '', message: `has ${cells.length} values for ${header.length} columns` };
+      const read = cells.length > header.length ? tooMany : columns.read(Object.fromEntries(given));
+      if ('value' in read) lines.push([info.lines, read.value]);
+      else faults.push({ line: info.lines, ...read });
+    }
+    return { lines, faults };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number(error['lines'] ?? 1);
+    const isQuote = error.code.includes('QUOTE');
+    return { lines: [], faults: [wholeLine(line, isQuote ? 'has a misplaced quote' : 'is not valid CSV')] };
+  }
+}
