@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Gauge } from '@odograph/runtime/metrics';
@@ -7,7 +5,6 @@ import type { Redis } from '@odograph/runtime/redis';
 import { countUnfinishedJobs, type TypedQueue } from './queues.ts';
 
 const pollMs = 500;
-const retryMs = 100;
 /**
  * Part of Redis's `maxmemory` that uploads may fill. The rest is for what arrives between two measurements, and for ingest,
  * whose requests Redis would refuse too (OOM) once it is full.
@@ -108,31 +105,4 @@ function usedMemory(info: string): number {
 /** Returns maxmemory of INFO (section Memory); infinite when it is 0 or missing. */
 function maximumMemory(info: string): number {
   return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY;
-}
-
-export interface StoreAttempts {
-  /** While true, no attempt is made. */
-  isFull(): boolean;
-  /** Adds the job; the same id each time, so that an attempt that did reach Redis is not doubled. */
-  add(jobId: string): Promise<unknown>;
-  onFailure(error: unknown): void;
-  /** Ends the attempts. */
-  readonly signal: AbortSignal;
-}
-
-/** Adds a job until Redis has it: with `appendfsync always`, on its disk. @returns false when the signal came first */
-export async function addUntilStored({ isFull, add, onFailure, signal }: StoreAttempts): Promise<boolean> {
-  const jobId = randomUUID();
-  for (;;) {
-    if (!isFull()) {
-      try {
-        await add(jobId);
-        return true;
-      } catch (error) {
-        onFailure(error);
-      }
-    }
-    await delay(retryMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return false;
-  }
 }

@@ -5,9 +5,7 @@ import { deviceTopic, type UploadReject, uploadRejectsChannel } from '@odograph/
 import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
-import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
-import { openIntakeQueues } from '@odograph/queue/intake-queues';
-import { UploadIntake } from '@odograph/queue/upload-intake';
+import { AcknowledgementIntake, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { BackgroundFailures, type FailureReports } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';

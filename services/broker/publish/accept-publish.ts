@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
-import type { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
-import { lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
+import { type AcknowledgementIntake, lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/intake';
 import type { Logger } from '@odograph/runtime/logger';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
 import type { HeldPublication, HeldPublications } from '../sessions/held-publications.ts';

@@ -1,5 +1,5 @@
 import { encodeCbor } from '@odograph/codec/native/cbor';
-import { lateLane, liveLane } from '@odograph/queue/upload-intake';
+import { lateLane, liveLane } from '@odograph/queue/intake';
 import { encode } from 'cborg';
 import { describe, expect, it } from 'vitest';
 import { chooseLane } from './choose-lane.ts';

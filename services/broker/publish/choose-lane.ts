@@ -1,6 +1,6 @@
 import { isCbor } from '@odograph/codec/native/cbor';
 import type { UploadFormat } from '@odograph/contracts/queues';
-import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
+import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/intake';
 
 const timestampKey = Buffer.from('"timestamp"');
 /** OwnTracks, "JSON". */

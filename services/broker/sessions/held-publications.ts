@@ -1,5 +1,5 @@
 import type { UploadFormat } from '@odograph/contracts/queues';
-import type { ReceivedUpload } from '@odograph/queue/upload-intake';
+import type { ReceivedUpload } from '@odograph/queue/intake';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { Client, PublishPacket } from 'aedes';

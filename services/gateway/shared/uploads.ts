@@ -1,10 +1,5 @@
 import type { Backlog } from '@odograph/queue/backlog';
-import {
-  type ReceivedUpload,
-  UploadIntake,
-  type UploadIntakeOptions,
-  type UploadLane,
-} from '@odograph/queue/upload-intake';
+import { type ReceivedUpload, UploadIntake, type UploadIntakeOptions, type UploadLane } from '@odograph/queue/intake';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { GatewayMetrics } from './metrics.ts';

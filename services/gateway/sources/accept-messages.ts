@@ -5,7 +5,7 @@ import { createdDeviceId, type SourceFormatName } from '@odograph/contracts/sour
 import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
-import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/upload-intake';
+import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/intake';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import { WindowCounter } from '@odograph/runtime/window-counter';

@@ -1,6 +1,6 @@
 import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
 import { teltonikaFormat } from '@odograph/contracts/queues';
-import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
+import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/intake';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { GatewayDevice, GatewayDevices } from '../shared/devices.ts';
 import type { GatewayUploads } from '../shared/uploads.ts';

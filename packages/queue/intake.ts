@@ -1,11 +1,47 @@
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QueuedUpload, UploadBatch, UploadFormat } from '@odograph/contracts/queues';
+import type { QueuedAcknowledgement, QueuedUpload, UploadBatch, UploadFormat } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter, Histogram } from '@odograph/runtime/metrics';
-import { addUntilStored, type Backlog } from './backlog.ts';
-import type { DurableAdd } from './queues.ts';
+import { awaitRedis, connectRedis } from '@odograph/runtime/redis';
+import type { ServiceHost } from '@odograph/runtime/service';
+import { type Backlog, type BacklogOptions, watchBacklog } from './backlog.ts';
+import { type DurableAdd, openDurableQueue } from './queues.ts';
+
+/**
+ * Opens the connections to Redis, and the queues, of a service that accepts uploads and acknowledgements. Redis may be
+ * unavailable, also at the start. @param name of the service, for its shutdown hooks
+ */
+export async function openIntakeQueues(
+  { config, logger, onStop }: Pick<ServiceHost, 'config' | 'logger' | 'onStop'>,
+  name: string,
+  { metrics, failures }: Pick<BacklogOptions, 'metrics' | 'failures'>,
+) {
+  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix, REDIS_IS_DURABLE } = config;
+  const redis = connectRedis(redisUrl, logger);
+  // Redis permits no other commands on a connection that subscribes.
+  const subscriber = connectRedis(redisUrl, logger);
+  onStop(`${name} redis`, () => {
+    redis.disconnect();
+    subscriber.disconnect();
+  });
+  const connection = { redisUrl, prefix };
+  const uploads = openDurableQueue('uploads', connection, REDIS_IS_DURABLE);
+  const lateUploads = openDurableQueue('late-uploads', connection, REDIS_IS_DURABLE);
+  const acknowledgements = openDurableQueue('acknowledgements', connection, REDIS_IS_DURABLE);
+  for (const queue of [uploads, lateUploads, acknowledgements]) onStop(`${name} queue`, queue.close);
+  await awaitRedis(redis);
+  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
+  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
+  onStop(`${name} backlog`, () => backlog.stop());
+  return {
+    ...{ redis, subscriber, backlog },
+    addUploads: { uploads: uploads.add, 'late-uploads': lateUploads.add },
+    addAcknowledgement: acknowledgements.add,
+  };
+}
 
 /** An upload as it was received. */
 export interface ReceivedUpload {
@@ -137,4 +173,70 @@ const lateAfterSeconds = 300;
 /** Whether an upload whose last reading is of this time, in UNIX seconds, belongs to the late lane. */
 export function isLate(lastReadingSeconds: number, receivedAtMs: number): boolean {
   return lastReadingSeconds < receivedAtMs / 1000 - lateAfterSeconds;
+}
+
+interface AcknowledgementIntakeOptions {
+  readonly add: DurableAdd<'acknowledgements'>;
+  readonly backlog: Pick<Backlog, 'isMemoryFull'>;
+  readonly logger: Logger;
+}
+
+/** Queues what devices answered to commands for the command service, one job each. */
+export class AcknowledgementIntake {
+  readonly #options: AcknowledgementIntakeOptions;
+  readonly #pending = new Set<Promise<boolean>>();
+  readonly #end = new AbortController();
+
+  constructor(options: AcknowledgementIntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Queues an acknowledgement, in as many attempts as it takes. @returns false when the intake ended before it was stored */
+  add(acknowledgement: QueuedAcknowledgement): Promise<boolean> {
+    const { add, backlog, logger } = this.#options;
+    const { deviceId } = acknowledgement;
+    const stored = addUntilStored({
+      isFull: () => backlog.isMemoryFull,
+      add: (jobId) => add(acknowledgement, { jobId }),
+      onFailure: (error) => logger.warn({ err: error, deviceId }, 'acknowledgement not stored in Redis; retrying'),
+      signal: this.#end.signal,
+    }).finally(() => this.#pending.delete(stored));
+    this.#pending.add(stored);
+    return stored;
+  }
+
+  /** Resolves when everything is stored, or after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    await Promise.race([Promise.all(this.#pending), delay(timeoutMs, undefined, { ref: false })]);
+    this.#end.abort();
+  }
+}
+
+const retryMs = 100;
+
+interface StoreAttempts {
+  /** While true, no attempt is made. */
+  isFull(): boolean;
+  /** Adds the job; the same id each time, so that an attempt that did reach Redis is not doubled. */
+  add(jobId: string): Promise<unknown>;
+  onFailure(error: unknown): void;
+  /** Ends the attempts. */
+  readonly signal: AbortSignal;
+}
+
+/** Adds a job until Redis has it: with `appendfsync always`, on its disk. @returns false when the signal came first */
+async function addUntilStored({ isFull, add, onFailure, signal }: StoreAttempts): Promise<boolean> {
+  const jobId = randomUUID();
+  for (;;) {
+    if (!isFull()) {
+      try {
+        await add(jobId);
+        return true;
+      } catch (error) {
+        onFailure(error);
+      }
+    }
+    await delay(retryMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return false;
+  }
 }
