@@ -1,8 +1,9 @@
 import type { CommandState, DeviceAction } from '@odograph/contracts/commands';
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
 
-/** A command as events show it. Times are ISO 8601, UTC. */
+/** A command as lists and events show it. Times are ISO 8601, UTC. */
 export interface ShownCommand {
   readonly vehicleId: string;
   readonly id: string;
@@ -18,13 +19,21 @@ export interface ShownCommand {
 }
 
 /** Finds the commands among these ids, in the order in which they were requested. */
-export async function findShownCommands(db: Database, ids: readonly string[]): Promise<ShownCommand[]> {
-  const rows = await db
-    .selectFrom('command')
+export function findShownCommands(db: Database, ids: readonly string[]): Promise<ShownCommand[]> {
+  return showCommands(db.selectFrom('command').where(sql<boolean>`id = any(${ids}::uuid[])`).orderBy('position'));
+}
+
+/** Lists the latest commands of a vehicle, newest first. */
+export function listCommands(db: Database, vehicleId: number, limit: number): Promise<ShownCommand[]> {
+  return showCommands(
+    db.selectFrom('command').where('vehicle_id', '=', vehicleId).orderBy('position', 'desc').limit(limit),
+  );
+}
+
+async function showCommands(query: SelectQueryBuilder<Tables, 'command', object>): Promise<ShownCommand[]> {
+  const rows = await query
     .select(['id', 'vehicle_id', 'action', 'state', 'created_at', 'expires_at', 'sent_at', 'ended_at'])
     .select(['cause', 'reason', 'status'])
-    .where(sql<boolean>`id = any(${ids}::uuid[])`)
-    .orderBy('position')
     .execute();
   return rows.map((row) => ({
     vehicleId: String(row.vehicle_id),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedWork } from '@odograph/database/postgres-failure';
 import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
@@ -8,7 +9,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
-import { insertCommand, markSent } from './transitions.ts';
+import { insertCommand, markSent } from './commands.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {
@@ -32,10 +33,8 @@ async function failedAttempts(state: string, attempts: number): Promise<number> 
   await sql`create trigger ${sql.ref(trigger)} before update on command for each row
     when (new.id = ${sql.lit(id)}) execute function public.${sql.ref(trigger)}()`.execute(db);
   const logger = createLogger('silent');
-  const events = openCommandEvents(
-    { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX, logger },
-    { announceSoon: () => undefined },
-  );
+  const redis = connectRedis(config.REDIS_URL, logger);
+  const events = openCommandEvents(redis, { config, logger }, { announceSoon: () => undefined });
   const context = { db, events, logger, sealer: await openSealer(config, 'device keys'), refused: new RefusedWork() };
   const job = { deviceId: vehicle.deviceId, receivedAtMs: Date.now(), text: JSON.stringify({ id, ok: true }) };
   let failed = 0;
@@ -44,7 +43,8 @@ async function failedAttempts(state: string, attempts: number): Promise<number> 
       failed += 1;
     });
   }
-  await events.close();
+  events.close();
+  redis.disconnect();
   await sql`drop trigger ${sql.ref(trigger)} on command`.execute(db);
   return failed;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import type { Logger } from '@odograph/runtime/logger';
-import { connectRedis } from '@odograph/runtime/redis';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import type { ServiceHost } from '@odograph/runtime/service';
 import { hasEnded, type Outcome } from './rules.ts';
 
 /** The end of a command, or its correction by a late acknowledgement, as announced to every replica. */
@@ -32,55 +33,37 @@ export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
   /** Starts a watch; call it before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
-  close(): Promise<void>;
+  close(): void;
 }
 
-interface Watcher {
-  readonly watch: Watch;
-  notify(end: CommandEnd): void;
-}
-
-function createWatcher(commandId: string, stop: () => void): Watcher {
+/** @param commandId the watched command */
+function createWatch(commandId: string) {
   let ended: CommandEnd | undefined;
   let isNotified = false;
   let wake: (() => void) | undefined;
-  const changed = async (milliseconds: number): Promise<boolean> => {
-    if (!isNotified) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    const wasNotified = isNotified;
-    isNotified = false;
-    return wasNotified;
-  };
   return {
-    watch: { end: () => ended, changed, stop },
-    notify(end) {
+    end: () => ended,
+    async changed(milliseconds: number): Promise<boolean> {
+      if (!isNotified) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, milliseconds);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      const wasNotified = isNotified;
+      isNotified = false;
+      return wasNotified;
+    },
+    notify(end: CommandEnd): void {
       if (end.id === commandId) ended = end;
       else if (end.nextId !== undefined && end.nextId !== commandId) return;
       isNotified = true;
       wake?.();
     },
   };
-}
-
-type WatchersBy<Key> = Map<Key, Set<Watcher>>;
-
-function add<Key>(watchers: WatchersBy<Key>, key: Key, watcher: Watcher): void {
-  const ofKey = watchers.get(key);
-  if (ofKey) ofKey.add(watcher);
-  else watchers.set(key, new Set([watcher]));
-}
-
-function remove<Key>(watchers: WatchersBy<Key>, key: Key, watcher: Watcher): void {
-  const ofKey = watchers.get(key);
-  ofKey?.delete(watcher);
-  if (ofKey?.size === 0) watchers.delete(key);
 }
 
 /** Parses the announcement of another replica; undefined for anything else. */
@@ -95,22 +78,25 @@ function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
 }
 
 /**
- * Opens one Redis connection to publish and one to subscribe; the caller closes them.
+ * Opens the announcements of commands; the caller closes the subscription.
+ *
+ * Requests are woken through a channel of their own rather than through the stream of changes: the stream reaches the
+ * disk of Redis in groups of 50 ms, and its readers receive the changes of every vehicle.
+ * @param redis publishes, besides other commands
  * @param changes announces the commands to the live stream as well
  */
 export function openCommandEvents(
-  { redisUrl, prefix, logger }: { redisUrl: string; prefix: string; logger: Logger },
+  redis: Redis,
+  { config, logger }: Pick<ServiceHost<unknown>, 'config' | 'logger'>,
   changes: Pick<ChangeAnnouncer, 'announceSoon'>,
 ): CommandEvents {
-  const channel = `${prefix}:commands`;
+  const channel = `${config.QUEUE_PREFIX}:commands`;
   const origin = randomUUID();
-  const publisher = connectRedis(redisUrl, logger);
-  const subscriber = connectRedis(redisUrl, logger);
-  const byVehicle: WatchersBy<number> = new Map();
-  const notify = (end: CommandEnd): void => {
-    for (const watcher of byVehicle.get(end.vehicleId) ?? []) watcher.notify(end);
-  };
+  /** Emits ends by the id of the vehicle. */
+  const ends = new EventEmitter().setMaxListeners(0);
+  const notify = (end: CommandEnd) => ends.emit(String(end.vehicleId), end);
 
+  const subscriber = connectRedis(config.REDIS_URL, logger);
   subscriber.on('ready', () => {
     subscriber
       .subscribe(channel)
@@ -122,27 +108,21 @@ export function openCommandEvents(
   });
 
   return {
-    announce(ends) {
-      changes.announceSoon({ commandIds: ends.map(({ id }) => id) });
-      for (const end of ends) {
+    announce(ended) {
+      changes.announceSoon({ commandIds: ended.map(({ id }) => id) });
+      for (const end of ended) {
         notify(end);
         const { id, vehicleId, state, cause, status, reason, nextId } = end;
-        const text = JSON.stringify({ origin, id, vehicleId, state, cause, status, reason, nextId });
-        publisher
-          .publish(channel, text)
+        redis
+          .publish(channel, JSON.stringify({ origin, id, vehicleId, state, cause, status, reason, nextId }))
           .catch((error: unknown) => logger.debug({ err: error }, 'end of a command not announced'));
       }
     },
     watch(vehicleId, commandId) {
-      const watcher = createWatcher(commandId, () => {
-        remove(byVehicle, vehicleId, watcher);
-      });
-      add(byVehicle, vehicleId, watcher);
-      return watcher.watch;
+      const { notify: listener, ...watch } = createWatch(commandId);
+      ends.on(String(vehicleId), listener);
+      return { ...watch, stop: () => ends.off(String(vehicleId), listener) };
     },
-    async close() {
-      subscriber.disconnect();
-      publisher.disconnect();
-    },
+    close: () => subscriber.disconnect(),
   };
 }

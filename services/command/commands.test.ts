@@ -5,7 +5,6 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createStaleFinder } from './service.ts';
 import {
   acknowledgeCommand,
   endCommand,
@@ -13,7 +12,8 @@ import {
   insertCommand,
   markSent,
   type NewCommand,
-} from './transitions.ts';
+} from './commands.ts';
+import { createStaleFinder } from './service.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;

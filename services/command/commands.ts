@@ -1,10 +1,100 @@
 import type { Caller } from '@odograph/contracts/caller';
-import type { AcknowledgementMessage, DeviceAction } from '@odograph/contracts/commands';
+import type { AcknowledgementMessage, CommandState, DeviceAction } from '@odograph/contracts/commands';
 import { type AuditExpressions, actorOf, auditCall } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
 import { type RawBuilder, sql } from 'kysely';
-import { type Command, type CommandRow, commandColumns, isActive, returnCommands } from './queries.ts';
+import type { Outcome } from './rules.ts';
+
+/** One row of the table command. */
+export interface Command extends Outcome {
+  readonly id: string;
+  readonly vehicleId: number;
+  readonly deviceId: string;
+  readonly action: string;
+  /** UNIX seconds. */
+  readonly expiresAt: number;
+  /** Measured by the database's clock; negative after the deadline. */
+  readonly remainingMs: number;
+  /** The next pending command of the vehicle, in statements that return it. */
+  readonly nextId?: string;
+}
+
+interface CommandRow {
+  id: string;
+  vehicle_id: number;
+  device_id: string;
+  action: string;
+  state: CommandState;
+  cause: string | null;
+  status: string | null;
+  reason: string | null;
+  expires_at: Date;
+  remaining_ms: number;
+  next_id?: string | null;
+}
+
+/** The columns of a CommandRow. */
+const commandColumns = sql`id, vehicle_id, device_id, action, state, cause, status, reason, expires_at,
+  (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as remaining_ms`;
+/** True for commands that have not ended. */
+const isActive = sql`state in ('pending', 'sent')`;
+
+function toCommand(row: CommandRow): Command {
+  return {
+    id: row.id,
+    vehicleId: row.vehicle_id,
+    deviceId: row.device_id,
+    action: row.action,
+    state: row.state,
+    expiresAt: row.expires_at.getTime() / 1000,
+    remainingMs: row.remaining_ms,
+    ...(row.cause === null ? {} : { cause: row.cause }),
+    ...(row.status === null ? {} : { status: row.status }),
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(typeof row.next_id === 'string' ? { nextId: row.next_id } : {}),
+  };
+}
+
+/** Runs a statement that returns rows of commands. */
+async function returnCommands(db: Database, statement: RawBuilder<CommandRow>): Promise<Command[]> {
+  return (await statement.execute(db)).rows.map(toCommand);
+}
+
+export async function findCommand(db: Database, id: string): Promise<Command | undefined> {
+  return (await returnCommands(db, sql`select ${commandColumns} from command where id = ${id}`))[0];
+}
+
+/** Finds the command that this caller made with an idempotency key. Each user, and the application itself, has its own keys. */
+export async function findCommandByKey(db: Database, caller: Caller, key: string): Promise<Command | undefined> {
+  const user = caller.userId === undefined ? sql`user_id is null` : sql`user_id = ${caller.userId}`;
+  const found = await returnCommands(
+    db,
+    sql`select ${commandColumns} from command
+      where application_id = ${caller.applicationId} and idempotency_key = ${key} and ${user}`,
+  );
+  return found[0];
+}
+
+/** Tests whether a pending command is the next of its vehicle. */
+export async function isNext(db: Database, id: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from command own where id = ${id} and state = 'pending' and not exists (
+      select 1 from command other where other.vehicle_id = own.vehicle_id and other.id <> own.id
+        and (other.state = 'sent' or (other.state = 'pending' and other.position < own.position)))`.execute(db);
+  return rows.length > 0;
+}
+
+/**
+ * Finds active commands whose deadline lies further ahead than any command may take: the clock of the database was set
+ * back after they were inserted.
+ * @param maxMs the longest time that a command may take
+ */
+export async function findBeyondDeadline(db: Database, maxMs: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from command
+    where ${isActive} and expires_at > clock_timestamp() + ${maxMs} * interval '1 millisecond'`.execute(db);
+  return rows.map(({ id }) => id);
+}
 
 /** The actor of a change and its network address, for the audit. */
 interface CommandOrigin {

@@ -5,7 +5,7 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './deliver.ts';
+import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './key-delivery.ts';
 
 const sealer = new Sealer([randomUUID()], 'device keys');
 let db: Database;

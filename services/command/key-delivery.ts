@@ -105,7 +105,7 @@ export async function republishUnconfirmed(db: Database): Promise<void> {
 
 /** Publishes retained key lists at the broker. */
 interface KeyListPublisher {
-  isConnected(): boolean;
+  readonly isConnected: boolean;
   /** Resolves with the PUBACK. */
   publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
   /** Calls `listener` after each connection, including the first. */
@@ -138,7 +138,7 @@ async function publish({ db, sealer, publisher }: KeyListDelivery, deviceId: str
  */
 async function deliverDue(delivery: KeyListDelivery): Promise<void> {
   const { db, sealer, publisher, logger } = delivery;
-  while (publisher.isConnected()) {
+  while (publisher.isConnected) {
     const claim = randomUUID();
     const deviceIds = await claimDue(db, sealer, claim, listsPerClaim);
     const outcomes = await Promise.allSettled(deviceIds.map((deviceId) => publish(delivery, deviceId, claim)));

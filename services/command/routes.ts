@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
+import { listCommands } from '@odograph/database/commands';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
@@ -9,11 +10,11 @@ import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
-import { findTarget, listCommands } from './queries.ts';
 import {
   actionWords,
   availableActions,
   type CommandRequest,
+  findTarget,
   type Outcome,
   type RemoteAction,
   remoteActions,

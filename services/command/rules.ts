@@ -1,6 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { CommandState, DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { accessibleTo, parseVehicleId, requirePermission, type VehicleAct } from '@odograph/database/vehicle-access';
+import { sql } from 'kysely';
 
 /** Causes of COMMUNICATION_FAILED: its `reason`, with a message for people. */
 export const causes = {
@@ -133,6 +136,76 @@ export interface Target {
   /** The device that is linked now, with the actions of its model. */
   readonly device?: TargetDevice;
   readonly reported: LastReported;
+}
+
+interface TargetRow {
+  id: number;
+  archived: boolean;
+  permitted: boolean;
+  device_id: string | null;
+  actions: string[] | null;
+  protocol: string | null;
+  takes_commands: boolean;
+  ignition: unknown;
+  engine: unknown;
+  location_speed: unknown;
+  location_time: Date | null;
+  fleet_speed: unknown;
+  fleet_time: Date | null;
+}
+
+function toReported(row: TargetRow): LastReported {
+  return {
+    ...(typeof row.ignition === 'boolean' ? { ignition: row.ignition } : {}),
+    ...(typeof row.engine === 'string' ? { engine: row.engine } : {}),
+    ...(typeof row.location_speed === 'number' ? { locationSpeedKmh: row.location_speed } : {}),
+    ...(row.location_time === null ? {} : { locationTimeMs: row.location_time.getTime() }),
+    ...(typeof row.fleet_speed === 'number' ? { fleetSpeedKmh: row.fleet_speed } : {}),
+    ...(row.fleet_time === null ? {} : { fleetTimeMs: row.fleet_time.getTime() }),
+  };
+}
+
+/**
+ * Finds a vehicle with the device that is linked to it now and the state that it last reported, in one statement.
+ * @throws Failure UNKNOWN_VEHICLE if it is missing, deleted or hidden from the caller; UNAUTHORIZED if the role of the
+ *   caller does not permit the act
+ */
+export async function findTarget(db: Database, caller: Caller, id: string, act: VehicleAct): Promise<Target> {
+  const number = parseVehicleId(id);
+  if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
+  const { rows } = await sql<TargetRow>`
+    select vehicle.id, vehicle.archived_at is not null as archived, ${accessibleTo(caller, act)} as permitted,
+      device.id as device_id, model.actions, model.protocol,
+      exists (select from source where source.application_id = device.application_id and source.format = 'flespi'
+        and source.takes_commands and source.deleted_at is null) as takes_commands,
+      latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
+      latest.location -> 'speed' as location_speed, latest.location_time,
+      latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
+    from vehicle
+    left join device_link link on link.vehicle_id = vehicle.id and link.period @> clock_timestamp()
+    left join device on device.id = link.device_id
+    left join device_model model on model.id = device.model_id
+    left join vehicle_latest latest on latest.vehicle_id = vehicle.id
+    where vehicle.id = ${number} and ${accessibleTo(caller)}`.execute(db);
+  const row = rows[0];
+  if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  requirePermission(row.permitted);
+  const { device_id: deviceId, actions } = row;
+  const isBehindSource = row.protocol === 'source';
+  return {
+    vehicleId: row.id,
+    archived: row.archived,
+    reported: toReported(row),
+    ...(deviceId === null
+      ? {}
+      : {
+          device: {
+            id: deviceId,
+            actions: isBehindSource && !row.takes_commands ? [] : (actions ?? []),
+            isBehindSource,
+          },
+        }),
+  };
 }
 
 /**

@@ -1,16 +1,38 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceAction } from '@odograph/contracts/commands';
+import { Socket } from 'node:net';
+import { commandAccount } from '@odograph/contracts/caller';
+import type { CommandMessage, DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
+import { deviceTopic } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import type { VehicleAct } from '@odograph/database/vehicle-access';
+import type { KeyListMessage } from '@odograph/keyless/key-list';
+import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { type Deadline, deadlineIn, within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
+import { deriveSecret } from '@odograph/runtime/secrets';
+import { connect, type MqttClient } from 'mqtt';
 import type { CommandEvents, Watch } from './command-events.ts';
-import type { CommandPublisher } from './command-publisher.ts';
-import { type Command, findCommand, findCommandByKey, findTarget, isNext } from './queries.ts';
-import { type CommandRequest, hasEnded, type Outcome, requireDevice, type TargetDevice, unreachable } from './rules.ts';
-import { endCommand, endOverdueCommands, insertCommand, markSent } from './transitions.ts';
+import {
+  type Command,
+  endCommand,
+  endOverdueCommands,
+  findCommand,
+  findCommandByKey,
+  insertCommand,
+  isNext,
+  markSent,
+} from './commands.ts';
+import {
+  type CommandRequest,
+  findTarget,
+  hasEnded,
+  type Outcome,
+  requireDevice,
+  type TargetDevice,
+  unreachable,
+} from './rules.ts';
 
 /** The parts that the command path uses. */
 export interface CommandContext {
@@ -94,7 +116,7 @@ async function carryOut(
  * @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
  */
 async function requireSession(context: CommandContext, device: TargetDevice): Promise<void> {
-  if (!context.publisher.isConnected()) throw unreachable('PLATFORM_UNAVAILABLE');
+  if (!context.publisher.isConnected) throw unreachable('PLATFORM_UNAVAILABLE');
   if (device.isBehindSource) return;
   let isPresent: boolean;
   try {
@@ -218,5 +240,72 @@ async function awaitEarlier(
     return { commandId: id, outcome, repeated: true };
   } finally {
     watch.stop();
+  }
+}
+
+/** The platform's own session at the MQTT broker, the only one that may publish commands and key lists. */
+export class CommandPublisher {
+  readonly #client: MqttClient;
+
+  /** @param adminToken setting from whose newest token the account's password is derived */
+  constructor(url: string, adminToken: string, logger: Logger) {
+    const client = connect(url, {
+      manualConnect: true,
+      clientId: `${commandAccount}-${randomUUID()}`,
+      username: commandAccount,
+      password: deriveSecret(adminTokensOf(adminToken)[0], commandAccount),
+      protocolVersion: 4,
+      keepalive: 15,
+      connectTimeout: 5000,
+      reconnectPeriod: 500,
+      reconnectOnConnackError: true,
+      resubscribe: false,
+      // A command that cannot go out now must not go out later.
+      queueQoSZero: false,
+    });
+    client.on('error', (error) => logger.warn({ reason: error.message }, 'no connection to the MQTT broker'));
+    client.on('connect', () => {
+      // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
+      if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+      logger.info('connected to the MQTT broker');
+    });
+    this.#client = client;
+  }
+
+  get isConnected(): boolean {
+    return this.#client.connected;
+  }
+
+  /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
+  open(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#client.once('connect', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.#client.connect();
+    });
+  }
+
+  /** Hands a command to the device's live session; nothing is kept for a later one. */
+  async publish(deviceId: string, message: CommandMessage): Promise<void> {
+    if (!this.isConnected) throw new Error('not connected to the MQTT broker');
+    await this.#client.publishAsync(deviceTopic(deviceId, 'commands'), JSON.stringify(message), { qos: 0 });
+  }
+
+  /** Leaves a key list at the broker, for the live session and for the next one. */
+  async publishKeyList(deviceId: string, message: KeyListMessage): Promise<void> {
+    const retained = { qos: 1, retain: true } as const;
+    await this.#client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), retained);
+  }
+
+  /** Calls `listener` after each connection, the first too. */
+  onConnect(listener: () => void): void {
+    this.#client.on('connect', listener);
+  }
+
+  close(): Promise<void> {
+    return this.#client.endAsync(true);
   }
 }

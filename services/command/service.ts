@@ -11,12 +11,10 @@ import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { isPresent } from '@odograph/sessions/presence';
 import { type AcknowledgementContext, acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
-import { createCommandPublisher } from './command-publisher.ts';
-import { startKeyDelivery } from './keys/deliver.ts';
-import { findBeyondDeadline } from './queries.ts';
+import { endCommand, endOverdueCommands, findBeyondDeadline } from './commands.ts';
+import { startKeyDelivery } from './key-delivery.ts';
 import { actionRoutes, createCommandMetrics, listRoutes } from './routes.ts';
-import type { CommandContext } from './send-command.ts';
-import { endCommand, endOverdueCommands } from './transitions.ts';
+import { type CommandContext, CommandPublisher } from './send-command.ts';
 
 /** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its deadline. */
 const statementTimeoutMs = 5000;
@@ -37,12 +35,12 @@ function openContext(host: ServiceHost<Http>): CommandContext {
     preparedStatements,
   });
   onStop('command database', () => db.destroy());
-  const presence = connectRedis(config.REDIS_URL, logger);
-  onStop('presence', () => presence.disconnect());
-  const changes = new ChangeAnnouncer(presence, host);
-  const events = openCommandEvents({ redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX, logger }, changes);
+  const redis = connectRedis(config.REDIS_URL, logger);
+  onStop('command Redis', () => redis.disconnect());
+  const changes = new ChangeAnnouncer(redis, host);
+  const events = openCommandEvents(redis, host, changes);
   onStop('command events', () => events.close());
-  const publisher = createCommandPublisher(config.MQTT_URL, adminToken, logger);
+  const publisher = new CommandPublisher(config.MQTT_URL, adminToken, logger);
   onStop('MQTT session', () => publisher.close());
   return {
     db,
@@ -51,7 +49,7 @@ function openContext(host: ServiceHost<Http>): CommandContext {
     publisher,
     logger,
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
-    isPresent: (deviceId) => isPresent(presence, config.QUEUE_PREFIX, deviceId),
+    isPresent: (deviceId) => isPresent(redis, config.QUEUE_PREFIX, deviceId),
   };
 }
 
@@ -81,12 +79,12 @@ export const commandService: Service<Http> = {
     openAcknowledgements(host, context);
     onStop('sweep of overdue commands', startSweep(context));
     onStop('key delivery', startKeyDelivery(context, config));
-    const measure = createCommandMetrics(metrics, logger, publisher.isConnected);
+    const measure = createCommandMetrics(metrics, logger, () => publisher.isConnected);
     await tokenRoutes(http, accountsIn(db), [actionRoutes(context, measure), listRoutes(context)]);
     return {
       async health() {
         await pingDatabase(db);
-        return { ok: true, state: publisher.isConnected() ? 'running' : 'waiting for the broker' };
+        return { ok: true, state: publisher.isConnected ? 'running' : 'waiting for the broker' };
       },
       ready: () => publisher.open(firstConnectionMs),
     };
