@@ -12,7 +12,7 @@ class FaultsFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'services/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['packages/**/*.test.ts', 'apps/**/*.test.ts', 'services/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['packages/testkit/global-setup.ts', 'scripts/build/build.ts'],
     // Platforms of many tests run at once, and only those of the gateway's tests need this port.
     env: { TELTONIKA_PORT: '0' },

@@ -7,7 +7,7 @@ import { buildChanged } from './sources.ts';
 
 const consoleSources = [
   ...['index.html', 'package.json', 'vite.config.ts', 'build.ts', 'src'].map((name) => `apps/console/${name}`),
-  ...['packages/client/event-stream.ts', 'NOTICE'],
+  ...['packages/client/event-stream.ts', 'packages/contracts/fields.ts', 'NOTICE'],
 ];
 
 /** Builds what the platform serves: the console and the clients of its interface, each if its sources have changed. */

@@ -141,11 +141,14 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
 
   it('any field is drawn over any period', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/charts`);
-    await page.getByRole('img', { name: 'soc' }).waitFor();
+    await page.getByRole('img', { name: 'Charge' }).waitFor();
     await page.getByRole('combobox', { name: 'Add a field' }).selectOption('voltage');
     await page.getByRole('img', { name: 'voltage' }).waitFor();
     await page.getByText('Year', { exact: true }).click();
-    await page.getByText(/400 V/).first().waitFor();
+    await page
+      .getByText(/400\.0 V/)
+      .first()
+      .waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });
@@ -206,7 +209,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
       [`/map?vehicle=${fleet.moving.id}`, page.getByRole('button', { name: 'Last trip' })],
       ['/vehicles', page.getByRole('cell', { name: 'MV-100-AA' })],
       [`/vehicles/${fleet.moving.id}`, page.getByRole('heading', { name: 'Battery' })],
-      [`/vehicles/${fleet.moving.id}/charts`, page.getByRole('img', { name: 'soc' })],
+      [`/vehicles/${fleet.moving.id}/charts`, page.getByRole('img', { name: 'Charge' })],
       [`/vehicles/${fleet.moving.id}/trips`, page.getByRole('button', { name: 'Play' })],
       [`/vehicles/${fleet.parked.id}/commands`, page.getByRole('button', { name: 'Sound the horn' })],
       ['/pipeline', page.getByRole('heading', { name: 'Quarantine' })],

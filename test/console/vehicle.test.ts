@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/battery`);
     await page.getByText('96 %').first().waitFor();
     await page.getByText('12.60').first().waitFor();
-    for (const chart of ['soh', 'maxEnergy', 'can.battery_volts'])
+    for (const chart of ['State of health', 'Capacity', 'battery_volts'])
       await page.getByRole('img', { name: chart }).waitFor();
     expect(errors).toEqual([]);
     await close(page);
@@ -136,12 +136,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
 
   it('lists every value, and opens the chart of one with the intervals without data marked', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/values`);
-    await page.getByRole('row', { name: /Sensors cold room temperature 4\.5/ }).waitFor();
+    await page.getByRole('row', { name: /Sensors cold room · temperature 4\.5 °C/ }).waitFor();
     await page.getByLabel('Search values').fill('rpm');
     await page.getByRole('row', { name: /cold room/ }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'rpm' }).click();
     await page.waitForURL(/charts\?fields=can\.rpm/);
-    await page.getByRole('img', { name: 'can.rpm' }).waitFor();
+    await page.getByRole('img', { name: 'rpm' }).waitFor();
     const marks = page.getByRole('list', { name: 'Marked in the charts' });
     await marks.getByText('2 readings missing').waitFor();
     await marks.getByText('Location privacy').waitFor();
@@ -153,12 +153,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const value = { key: 'single_value', value: '123456.25' };
     await fleet.parked.device.upload([{ timestamp: Date.now() / 1000 - 6 * 3600, can: [value] }, reading()]);
     const { page, errors } = await open(`/vehicles/${fleet.parked.id}/charts?fields=can.single_value,soc`);
-    await expect.poll(() => readChart(page, 'can.single_value'), pollOptions).toBeDefined();
-    const single = await readChart(page, 'can.single_value');
+    await expect.poll(() => readChart(page, 'single_value'), pollOptions).toBeDefined();
+    const single = await readChart(page, 'single_value');
     expect(single?.isCut).toBe(false);
     expect(single?.left).toBeCloseTo(0.75, 1);
     expect(single?.right).toBeCloseTo(0.75, 1);
-    const charge = await readChart(page, 'soc');
+    const charge = await readChart(page, 'Charge');
     // 80 % of an axis that ends at 100 %.
     expect(charge?.top).toBeCloseTo(0.2, 1);
     expect(charge?.left).toBeGreaterThan(0.95);
@@ -279,8 +279,8 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const { page } = await open(`/vehicles/${fleet.moving.id}/battery`);
     const { id } = fleet.moving;
     for (const [path, sign] of [
-      [`/vehicles/${id}/battery`, page.getByRole('img', { name: 'soh' })],
-      [`/vehicles/${id}/charts?fields=can.rpm`, page.getByRole('img', { name: 'can.rpm' })],
+      [`/vehicles/${id}/battery`, page.getByRole('img', { name: 'State of health' })],
+      [`/vehicles/${id}/charts?fields=can.rpm`, page.getByRole('img', { name: 'rpm' })],
       [`/vehicles/${id}/values`, page.getByRole('link', { name: 'rpm' })],
       [`/vehicles/${id}/access`, page.getByRole('row', { name: /ben ended/ })],
       [`/vehicles/${id}/records`, page.getByText('number 5').first()],

@@ -1,12 +1,16 @@
 import { secondsOf } from '@odograph/codec/shared/source-format';
+import { type FieldFacts, quantityFields, readingFields } from '@odograph/contracts/fields';
 import { UsageFailure } from '../server/admin-api.ts';
 import { inspectFile, rowsOf } from './row-file.ts';
-import { type HistoryRow, numberOf, places } from './rows.ts';
+import { type HistoryRow, numberOf } from './rows.ts';
 
+/** Where a reading has the columns of an export. */
 const groupOf = new Map(
-  Object.entries(places).flatMap(([group, names]) => names.map((name) => [name, group] as const)),
+  (['location', 'status', 'electric'] as const).flatMap((group) =>
+    Object.keys(readingFields[group]).map((name) => [name, group] as const),
+  ),
 );
-const booleans: ReadonlySet<string> = new Set(['ignition', 'movement']);
+const facts: Readonly<Record<string, FieldFacts>> = quantityFields;
 const words: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false, t: true, f: false };
 
 const isKnown = (name: string): boolean =>
@@ -139,7 +143,7 @@ function addToSensor(sensors: (Sensor | string)[], name: string, datum: Datum): 
 }
 
 function cellValue(field: string, cell: string): number | boolean | string {
-  return booleans.has(field) ? (words[cell.toLowerCase()] ?? cell) : numberOf(cell);
+  return facts[field]?.isFlag ? (words[cell.toLowerCase()] ?? cell) : numberOf(cell);
 }
 
 /** Parses the list in a cell; returns the text of a cell without a list. */

@@ -12,16 +12,6 @@ export interface HistoryRow {
   readonly fault?: { readonly column: string; readonly message: string };
 }
 
-/** Places of quantities in a reading, by their names in exports. */
-export const places: Readonly<Record<string, readonly string[]>> = {
-  location: ['latitude', 'longitude', 'angle', 'altitude', 'speed', 'satellites'],
-  status: ['ignition', 'movement', 'mileage', 'autonomy'],
-  electric: [
-    ...['soh', 'soc', 'current', 'voltage', 'energy', 'maxEnergy', 'minCellVoltage', 'maxCellVoltage', 'temperature'],
-    ...['minCellTemperature', 'maxCellTemperature', 'lifetimePowerUse', 'lifetimeChargePower'],
-  ],
-};
-
 /** Parses a number; other text stays text, which the platform rejects with the name of the field. */
 export function numberOf(text: string): number | string {
   const number = Number(text);

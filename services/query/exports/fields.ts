@@ -1,8 +1,9 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import { quantityFields } from '@odograph/contracts/fields';
 import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
 import { formulaStart } from '../shared/csv.ts';
-import { columnFields, columnOf, numberPattern, parseKeyField } from '../shared/fields.ts';
+import { columnOf, numberPattern, parseKeyField } from '../shared/fields.ts';
 
 /** A column of exported readings. */
 export interface ExportField {
@@ -12,20 +13,16 @@ export interface ExportField {
   readonly value: RawBuilder<unknown>;
 }
 
-const booleans: ReadonlySet<string> = new Set(['ignition', 'movement']);
-
-const ownColumn = (name: string, column: string): ExportField => ({
+const ownColumn = (name: keyof typeof quantityFields): ExportField => ({
   name,
-  type: booleans.has(name) ? 'boolean' : 'number',
-  value: sql`${sql.ref(`reading.${column}`)}`,
+  type: quantityFields[name].isFlag ? 'boolean' : 'number',
+  value: sql`${sql.ref(`reading.${columnOf(name)}`)}`,
 });
 
 /** The fields that need no search in lists; `can` and `sensors` are these lists as JSON. */
 const namedFields: ReadonlyMap<string, ExportField> = new Map(
   [
-    ownColumn('latitude', 'latitude'),
-    ownColumn('longitude', 'longitude'),
-    ...columnFields.map((name) => ownColumn(name, columnOf(name))),
+    ...(Object.keys(quantityFields) as (keyof typeof quantityFields)[]).map(ownColumn),
     { name: 'device', type: 'text', value: sql`reading.device_id` } as const,
     { name: 'can', type: 'json', value: sql`(${sql.raw(allCanValues)})::text` } as const,
     { name: 'sensors', type: 'json', value: sql`reading.sensors::text` } as const,

@@ -32,11 +32,11 @@ describe('GET /v1/x/vehicle/{id}/values', () => {
     expect(values).toHaveLength(9);
     expect(values).toEqual(
       expect.arrayContaining([
-        value('location', 'latitude', 48.5),
+        value('location', 'latitude', 48.5, '°'),
         value('location', 'speed', 12, 'km/h', 'speed'),
         value('electric', 'soh', 97, '%', 'soh'),
         value('can', 'rpm', '2100', '', 'can.rpm'),
-        value('sensors', 'cold room temperature', '4.5', '', 'sensors.cold%20room.temperature'),
+        value('sensors', 'cold room temperature', '4.5', '°C', 'sensors.cold%20room.temperature'),
         value('fleet', 'lock', 'LOCKED'),
         value('fleet', 'cardholder', '[{"id":"7","statut":"IN"}]'),
       ]),

@@ -1,3 +1,4 @@
+import { type FieldFacts, type quantityFields, readingFields } from '@odograph/contracts/fields';
 import { isoMicroseconds, type Microseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
@@ -97,10 +98,13 @@ interface Sensor {
 const isValue = (value: unknown): value is string | number | boolean =>
   ['string', 'number', 'boolean'].includes(typeof value);
 
+type Groups = Readonly<Record<string, Readonly<Record<string, FieldFacts>>>>;
+
 /** Lists the values of a group one by one; lists within a group, such as cards, as JSON. */
 function valuesOf({ group, time, content }: LatestGroup): LatestValue[] {
+  const facts: Readonly<Record<string, FieldFacts>> = (readingFields as Groups)[group] ?? {};
   const row = (name: string, value: LatestValue['value'], field: string | undefined): LatestValue => ({
-    ...{ group, name, value, unit: field === undefined ? '' : unitOf(field), time },
+    ...{ group, name, value, unit: facts[name]?.unit ?? unitOf(field ?? ''), time },
     ...(field !== undefined && { field }),
   });
   if (group === 'can') return (content as Datum[]).map(({ key, value }) => row(key, value, canField(key)));
@@ -146,11 +150,10 @@ async function readLatestGroups(db: Database, vehicleId: number): Promise<Latest
   return rows;
 }
 
-const object = (fields: readonly string[]) =>
-  sql.join(fields.flatMap((field) => [sql.lit(field), sql.ref(columnOf(field as (typeof columnFields)[number]))]));
-const inLocation = ['angle', 'altitude', 'speed', 'satellites'];
-const inStatus = ['ignition', 'movement', 'mileage', 'autonomy'];
-const inElectric = columnFields.filter((field) => !inLocation.includes(field) && !inStatus.includes(field));
+const object = (group: Readonly<Record<string, FieldFacts>>) =>
+  sql.join(
+    Object.keys(group).flatMap((field) => [sql.lit(field), sql.ref(columnOf(field as keyof typeof quantityFields))]),
+  );
 const unlessEmpty = (content: RawBuilder<unknown>) => sql`nullif(jsonb_strip_nulls(${content}), '{}')`;
 
 /** Reads the newest readings of a vehicle as they are stored, the newest first. @param before device time; undefined for all */
@@ -165,9 +168,9 @@ export async function readNewest(
     select jsonb_strip_nulls(jsonb_build_object('time', ${isoTime('time', 'microseconds')}, 'receivedAt', ${isoTime('received_at')},
       'deviceId', device_id, 'sequence', sequence))
       || jsonb_strip_nulls(jsonb_build_object(
-        'location', ${unlessEmpty(sql`jsonb_build_object('latitude', latitude, 'longitude', longitude, ${object(inLocation)})`)},
-        'status', ${unlessEmpty(sql`jsonb_build_object(${object(inStatus)})`)},
-        'electric', ${unlessEmpty(sql`jsonb_build_object(${object(inElectric)})`)},
+        'location', ${unlessEmpty(sql`jsonb_build_object(${object(readingFields.location)})`)},
+        'status', ${unlessEmpty(sql`jsonb_build_object(${object(readingFields.status)})`)},
+        'electric', ${unlessEmpty(sql`jsonb_build_object(${object(readingFields.electric)})`)},
         'can', ${sql.raw(allCanValues)}, 'sensors', sensors, 'fleet', fleet, 'alarms', alarms)) as reading
     from reading where vehicle_id = ${vehicleId} and ${isEarlier}
     order by time desc limit ${limit}::integer`.execute(db);

@@ -1,33 +1,25 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { quantityFields, sensorFields } from '@odograph/contracts/fields';
 import { type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
 
-/** A quantity that readings have as a column, with its unit. */
-const columns = {
-  ...{ speed: ['speed', 'km/h'], altitude: ['altitude', 'm'], angle: ['angle', '°'], satellites: ['satellites', ''] },
-  ...{
-    ignition: ['ignition', ''],
-    movement: ['movement', ''],
-    mileage: ['mileage', 'km'],
-    autonomy: ['autonomy', 'km'],
-  },
-  ...{ soc: ['soc', '%'], soh: ['soh', '%'], current: ['current', 'A'], voltage: ['voltage', 'V'] },
-  ...{ energy: ['energy', 'kWh'], maxEnergy: ['max_energy', 'kWh'], temperature: ['temperature', '°C'] },
-  ...{ minCellVoltage: ['min_cell_voltage', 'V'], maxCellVoltage: ['max_cell_voltage', 'V'] },
-  ...{ minCellTemperature: ['min_cell_temperature', '°C'], maxCellTemperature: ['max_cell_temperature', '°C'] },
-  lifetimePowerUse: ['lifetime_power_use', 'kWh'],
-  lifetimeChargePower: ['lifetime_charge_power', 'kWh'],
-} as const satisfies Record<string, readonly [column: string, unit: string]>;
+// Positions are no series.
+const { latitude: _latitude, longitude: _longitude, ...columns } = quantityFields;
 export type ColumnField = keyof typeof columns;
 
-/** The fields of readings that are columns. */
+/** The fields of readings that are columns, without the position. */
 export const columnFields = Object.keys(columns) as readonly ColumnField[];
-export const columnOf = (field: ColumnField): string => columns[field][0];
+
+/** The column of a field: max_energy of maxEnergy. */
+export const columnOf = (field: keyof typeof quantityFields): string =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The unit of a field, empty if it has none or is unknown. */
 export function unitOf(field: string): string {
-  return field in columns ? columns[field as ColumnField][1] : '';
+  const [group, , key = ''] = field.split('.');
+  if (group === 'sensors') return sensorFields[decode(key) ?? '']?.unit ?? '';
+  return Object.hasOwn(columns, field) ? columns[field as ColumnField].unit : '';
 }
 
 /** A field of a reading: a column, a key of the CAN data, or a key of a sensor. */
@@ -85,11 +77,14 @@ export function parseKeyField(name: string): RawBuilder<string | null> {
 
 /** @throws Failure INVALID_PARAMETER for a name that no field has */
 function parseField(name: string): Field {
-  if (name === 'ignition' || name === 'movement') {
-    return { name, value: sql`${sql.ref(`reading.${name}`)}::integer::float8`, isJson: false };
-  }
   if (Object.hasOwn(columns, name)) {
-    return { name, value: sql`${sql.ref(`reading.${columnOf(name as ColumnField)}`)}::float8`, isJson: false };
+    const field = name as ColumnField;
+    const column = sql.ref(`reading.${columnOf(field)}`);
+    return {
+      name,
+      value: columns[field].isFlag ? sql`${column}::integer::float8` : sql`${column}::float8`,
+      isJson: false,
+    };
   }
   return { name, value: asNumber(parseKeyField(name)), isJson: true };
 }

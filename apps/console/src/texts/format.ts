@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { preferences } from '../preferences.ts';
 import { language } from './texts.ts';
+import { chooseLocale, decimalsOfStep, shownUnit, toShown } from './units.ts';
 
 /** The time now, UNIX milliseconds, exact to ten seconds; what shows an age follows it. */
 const now = signal(Date.now());
@@ -9,7 +10,7 @@ setInterval(() => {
 }, 10_000);
 
 const zone = computed(() => (preferences.value.zone === 'utc' ? { timeZone: 'UTC' } : {}));
-const locale = computed(() => (language.value === 'fr' ? 'fr' : 'en-GB'));
+const locale = computed(() => chooseLocale(language.value, navigator.languages));
 const format = (options: Intl.DateTimeFormatOptions) =>
   computed(() => new Intl.DateTimeFormat(locale.value, { ...options, ...zone.value }));
 
@@ -73,40 +74,51 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-const kmPerMile = 1.609_344;
-const isImperial = (): boolean => preferences.value.units === 'imperial';
-
 /** Writes a number in the notation of the language. */
 export function formatNumber(value: number, digits = 0): string {
   return value.toLocaleString(locale.value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Writes a speed. @param kmh km/h */
-export const formatSpeed = (kmh: number): string =>
-  isImperial() ? `${formatNumber(kmh / kmPerMile)} mph` : `${formatNumber(kmh)} km/h`;
+/** Writes a value that is in its shown unit. */
+export const formatShown = (value: number, unit: string, digits = 0): string =>
+  `${formatNumber(value, digits)}${unit === '' || unit === '°' ? unit : ` ${unit}`}`;
 
-/** Writes a distance. @param km kilometres */
-export function formatDistance(km: number): string {
-  const shown = isImperial() ? km / kmPerMile : km;
-  return `${formatNumber(shown, shown < 100 ? 1 : 0)} ${isImperial() ? 'mi' : 'km'}`;
+/** Writes a value in the chosen units. @param unit metric */
+export function formatQuantity(value: number, unit: string, digits = 0): string {
+  const { units: system } = preferences.value;
+  return formatShown(toShown(value, unit, system), shownUnit(unit, system), digits);
 }
 
+/** Writes a speed. @param kmh km/h */
+export const formatSpeed = (kmh: number): string => formatQuantity(kmh, 'km/h');
+
+/** Writes a distance, one of less than 100 km or miles with a decimal. @param km kilometres */
+export const formatDistance = (km: number): string =>
+  formatQuantity(km, 'km', toShown(km, 'km', preferences.value.units) < 100 ? 1 : 0);
+
 /** Writes a percentage. */
-export const formatPercent = (percent: number): string => `${formatNumber(percent)} %`;
+export const formatPercent = (percent: number): string => formatQuantity(percent, '%');
 
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** Writes a size in decimal units. */
-export function formatBytes(bytes: number): string {
+/** Writes a size in decimal units. @param step between the labels of an axis, bytes */
+export function formatBytes(bytes: number, step?: number): string {
   const power = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log10(bytes) / 3));
   const shown = bytes / 1000 ** power;
-  return `${formatNumber(shown, power > 0 && shown < 100 ? 1 : 0)} ${byteUnits[power]}`;
+  const digits = step === undefined ? Number(power > 0 && shown < 100) : decimalsOfStep(step / 1000 ** power);
+  return `${formatNumber(shown, digits)} ${byteUnits[power]}`;
 }
 
 const minuteMs = 60_000;
 
 /** Minutes that the person's clock is ahead of UTC at a time. */
 const aheadMinutes = (date: Date): number => (preferences.value.zone === 'utc' ? 0 : -date.getTimezoneOffset());
+
+/** Whether a day begins at a time, in the person's zone. */
+export function isMidnight(moment: Moment): boolean {
+  const date = dateOf(moment);
+  return (date.getTime() / minuteMs + aheadMinutes(date)) % 1440 === 0;
+}
 
 /** Writes a time as an input of the type datetime-local has it, in the person's zone; empty for none. */
 export function toLocalInput(moment: string | number | undefined): string {

@@ -3,7 +3,7 @@ import './chart.css';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import { isDark } from '../../preferences.ts';
-import { formatClock, formatClockSeconds, formatShortDay } from '../../texts/format.ts';
+import { formatClock, formatClockSeconds, formatShortDay, isMidnight } from '../../texts/format.ts';
 
 /** An interval that a chart marks. */
 export interface Band {
@@ -14,6 +14,9 @@ export interface Band {
   readonly colour: '--alarm-soft' | '--silent-soft' | '--accent-soft';
 }
 
+/** The least and the greatest value that a field can have. */
+export type Bounds = readonly [minimum: number, maximum: number];
+
 interface ChartOptions {
   /** Describes the chart to screen readers. */
   readonly label: string;
@@ -23,12 +26,13 @@ interface ChartOptions {
   /** UNIX seconds, ascending. */
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
-  readonly format: (value: number) => string;
+  /** Writes a value, or the label of an axis: labels this far apart must differ. */
+  readonly format: (value: number, step?: number) => string;
   readonly height: number;
   /** Whether the axis begins at 0, which shows proportions; otherwise it shows changes. */
   readonly isFromZero?: boolean;
-  /** Whether the axis ends at 0 and 100, unless a value lies beyond. */
-  readonly isPercent?: boolean;
+  /** Where the axis ends at the latest, unless a value lies beyond. */
+  readonly bounds?: Bounds | undefined;
   readonly bands?: readonly Band[];
   /** Where the cursor is, UNIX seconds. */
   readonly time: number | undefined;
@@ -52,11 +56,14 @@ function fromZero(_plot: UPlot, least: number | null, most: number | null): [num
   return [Math.min(0, least ?? 0), (most ?? 0) > 0 ? (most ?? 0) * 1.05 : 1];
 }
 
-/** Leaves room around the values, within 0 and 100. */
-function percentRange(_plot: UPlot, least: number | null, most: number | null): [number, number] {
-  const [low, high] = [least ?? 0, most ?? 100];
+/** Leaves room around the values, within their bounds. */
+function boundedRange([minimum, maximum]: Bounds, least: number | null, most: number | null): [number, number] {
+  const [low, high] = [least ?? minimum, most ?? maximum];
   const [from, until] = UPlot.rangeNum(low, high, 0.1, true);
-  return [low < 0 ? (from ?? low) : Math.max(0, from ?? 0), high > 100 ? (until ?? high) : Math.min(100, until ?? 100)];
+  return [
+    low < minimum ? (from ?? low) : Math.max(minimum, from ?? minimum),
+    high > maximum ? (until ?? high) : Math.min(maximum, until ?? maximum),
+  ];
 }
 
 /** Shows the whole interval unless a person has zoomed in. */
@@ -87,6 +94,8 @@ function widthOf({ ctx }: UPlot, labels: readonly string[] | null): number {
   return Math.max(36, Math.ceil(Math.max(0, ...widths)) + 14);
 }
 
+const stepOf = ([first = 0, second = Number.NaN]: readonly number[]): number => second - first;
+
 const daySeconds = 86_400;
 
 /** Ticks closer than a minute show their seconds; those of days, and midnight, their day. */
@@ -94,8 +103,8 @@ function formatTick([first = 0, second = 60]: readonly number[]): (tick: number)
   const distance = second - first;
   if (distance < 60) return (tick) => formatClockSeconds(tick * 1000);
   return (tick) => {
-    const clock = formatClock(tick * 1000);
-    return distance >= daySeconds || clock === '00:00' ? formatShortDay(tick * 1000) : clock;
+    const isDay = distance >= daySeconds || isMidnight(tick * 1000);
+    return isDay ? formatShortDay(tick * 1000) : formatClock(tick * 1000);
   };
 }
 
@@ -112,10 +121,14 @@ function drawBands(plot: UPlot, element: HTMLElement, bands: readonly Band[]): v
 }
 
 function optionsOf(element: HTMLElement, options: ChartOptions, isPointed: () => boolean): UPlot.Options {
-  const { height, format, from, until, isFromZero, isPercent, bands = [], onPoint } = options;
+  const { height, format, from, until, isFromZero, bounds, bands = [], onPoint } = options;
   const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
   const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: axisFont };
-  const range = (isPercent && percentRange) || (isFromZero && fromZero);
+  const range: UPlot.Range.Function | undefined = bounds
+    ? (_plot, least, most) => boundedRange(bounds, least, most)
+    : isFromZero
+      ? fromZero
+      : undefined;
   const points = { show: true, size: 5, stroke: accent, fill: accent, filter: findIsolated(options) };
   return {
     width: element.clientWidth || 300,
@@ -130,7 +143,7 @@ function optionsOf(element: HTMLElement, options: ChartOptions, isPointed: () =>
     series: [{}, { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points }],
     axes: [
       { ...axis, values: (_plot, ticks) => ticks.map(formatTick(ticks)), space: 80, size: 26 },
-      { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick)), size: widthOf },
+      { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick, stepOf(ticks))), size: widthOf },
     ],
     hooks: {
       drawClear: [(plot) => drawBands(plot, element, bands)],

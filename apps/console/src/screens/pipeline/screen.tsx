@@ -12,6 +12,7 @@ import { isUnlimited, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatBytes, formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { decimalsOfStep } from '../../texts/units.ts';
 
 type Point = Schema<'PipelinePoint'>;
 type FigureName = Exclude<keyof Point, 'at'>;
@@ -19,17 +20,22 @@ type FigureName = Exclude<keyof Point, 'at'>;
 const refreshMs = 10_000;
 const maxPoints = 240;
 
-const rate = (perSecond: number): string => `${formatNumber(perSecond, perSecond < 10 ? 1 : 0)} /s`;
-const milliseconds = (ms: number): string => (ms < 1000 ? `${formatNumber(ms)} ms` : `${formatNumber(ms / 1000, 1)} s`);
-const seconds = (value: number): string => milliseconds(value * 1000);
+/** Writes a value; labels of an axis that are `step` apart differ. */
+type Format = (value: number, step?: number) => string;
+
+const count: Format = (value, step = 1) => formatNumber(value, decimalsOfStep(step));
+const rate: Format = (perSecond, step = perSecond < 10 ? 0.1 : 1) => `${count(perSecond, step)} /s`;
+const milliseconds: Format = (ms, step) =>
+  ms < 1000 ? `${count(ms, step)} ms` : `${count(ms / 1000, step === undefined ? 0.1 : step / 1000)} s`;
+const seconds: Format = (value, step) => milliseconds(value * 1000, step === undefined ? undefined : step * 1000);
 
 /** The figures that are shown, in the order in which an upload passes them. */
-const figures: readonly (readonly [name: FigureName, format: (value: number) => string])[] = [
-  ['connectedDevices', formatNumber],
+const figures: readonly (readonly [name: FigureName, format: Format])[] = [
+  ['connectedDevices', count],
   ['acceptedUploadsPerSecond', rate],
   ['refusedPacketsPerSecond', rate],
   ['pubackP99Ms', milliseconds],
-  ['waitingJobs', formatNumber],
+  ['waitingJobs', count],
   ['oldestJobSeconds', seconds],
   ['storedReadingsPerSecond', rate],
   ['lagP99Ms', milliseconds],
@@ -57,7 +63,7 @@ interface FigureOptions {
   readonly name: FigureName;
   readonly history: History;
   readonly times: readonly number[];
-  readonly format: (value: number) => string;
+  readonly format: Format;
   readonly time: { value: number | undefined };
 }
 

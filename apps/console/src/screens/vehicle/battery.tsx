@@ -2,7 +2,8 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
+import { factsOfValue, formatValue, nameOfValue } from '../../texts/fields.ts';
+import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Field, Figures, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
 
@@ -32,20 +33,14 @@ async function load(id: string): Promise<Battery> {
 }
 
 function Latest({ values }: { values: Battery['values'] }) {
-  const { battery: text } = texts.value;
-  const names: Readonly<Record<string, string>> = text.fields;
-  const write = (value: string | number | boolean) => {
-    const number = Number(value);
-    return Number.isFinite(number) ? formatNumber(number, Number.isInteger(number) ? 0 : 2) : String(value);
-  };
   return (
     <dl class="figures wide">
-      {values.map(({ group, name, value, unit, time }) => (
-        <div class="card" key={`${group} ${name}`}>
-          <dt>{names[name] ?? name}</dt>
+      {values.map((shown) => (
+        <div class="card" key={`${shown.group} ${shown.name}`}>
+          <dt>{nameOfValue(shown)}</dt>
           <dd>
-            {`${write(value)}${unit === '' ? '' : ` ${unit}`} `}
-            <small title={formatFull(time)}>{formatTime(time)}</small>
+            {`${formatValue(shown.value, factsOfValue(shown), shown.unit)} `}
+            <small title={formatFull(shown.time)}>{formatTime(shown.time)}</small>
           </dd>
         </div>
       ))}

@@ -2,8 +2,9 @@ import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, changeQuery } from '../../router.ts';
+import { nameOfSeries } from '../../texts/fields.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, fieldName, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
+import { type Field, Figures, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];
@@ -37,7 +38,7 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
             .filter((field) => !chosen.includes(field))
             .map((field) => (
               <option key={field} value={field}>
-                {fieldName(field)}
+                {nameOfSeries(field)}
               </option>
             ))}
         </select>

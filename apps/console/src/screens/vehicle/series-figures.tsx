@@ -1,14 +1,19 @@
+import type { FieldFacts } from '@odograph/contracts/fields';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { type Band, type Bounds, Chart } from '../../parts/time/chart.tsx';
+import { preferences } from '../../preferences.ts';
 import { address, changeQuery, readSeconds } from '../../router.ts';
 import { assign } from '../../signals.ts';
-import { formatNumber, formatTime } from '../../texts/format.ts';
+import { factsOfSeries, formatValue, nameOfSeries } from '../../texts/fields.ts';
+import { formatShown, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { decimalsOfStep, shownUnit, toShown } from '../../texts/units.ts';
 
 const hour = 3600;
 const periods = {
@@ -53,7 +58,7 @@ export async function loadFields(id: string): Promise<readonly Field[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/fields', { params: { path: { id } } }))).fields;
 }
 
-/** A series to draw, with breaks where the vehicle reported nothing. */
+/** A series to draw, with breaks where the vehicle reported nothing; values in metric units. */
 interface DrawnSeries extends Series {
   readonly lineTimes: readonly number[];
   readonly lineValues: readonly (number | null)[];
@@ -68,6 +73,17 @@ export interface Drawing extends Breaks {
 }
 
 const secondsOf = (time: string): number => Date.parse(time) / 1000;
+
+/** Leaves out the values by which devices say that they know none. */
+function knownOf(series: Series): Series {
+  if (!factsOfSeries(series.field)?.isUnknownAtZero) return series;
+  const known = <Value,>(values: readonly Value[]) => values.filter((_, index) => series.mean[index] !== 0);
+  const { field, times, minimum, maximum, mean, count } = series;
+  return {
+    ...{ field, times: known(times), minimum: known(minimum), maximum: known(maximum) },
+    ...{ mean: known(mean), count: known(count) },
+  };
+}
 
 /**
  * Breaks a line where the vehicle reported nothing for long, and in gaps and privacy intervals: it would show values that nobody has
@@ -114,14 +130,10 @@ async function loadDrawing(id: string, fields: readonly string[], window: Window
     calls.push(answerOf(api.GET('/v1/x/vehicle/{id}/series', { params: { ...params, query } })));
   }
   const [{ breaks, bands }, ...answers] = await Promise.all([loadBreaks(id, from, until), ...calls]);
-  const series = answers.flatMap((answer) => answer.series.map((one) => withBreaks(one, answer.bucketSeconds, bands)));
+  const series = answers.flatMap((answer) =>
+    answer.series.map((one) => withBreaks(knownOf(one), answer.bucketSeconds, bands)),
+  );
   return { from, until, series, breaks, bands };
-}
-
-/** Names a field as a person reads it: can.rpm is rpm. */
-export function fieldName(field: string): string {
-  const [group, ...parts] = field.split('.').map(decodeURIComponent);
-  return group === 'can' || group === 'sensors' ? parts.join(' ') : field;
 }
 
 interface FigureOptions {
@@ -137,12 +149,23 @@ function indexAt(times: readonly number[], time: number | undefined): number {
   return time === undefined ? times.length - 1 : times.findLastIndex((one) => one <= time);
 }
 
+const boundsOfField = (facts: FieldFacts | undefined, unit: string): Bounds | undefined => {
+  if (facts?.minimum !== undefined && facts.maximum !== undefined) return [facts.minimum, facts.maximum];
+  return unit === '%' ? [0, 100] : undefined;
+};
+
 function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   const { charts: text } = texts.value;
-  const { field, times, mean, minimum, maximum } = series;
-  const digits = Math.abs(mean.at(-1) ?? 0) < 10 ? 2 : 1;
-  const write = (value: number) =>
-    `${formatNumber(value, Math.abs(value) < 100 ? digits : 0)}${unit === '' ? '' : ` ${unit}`}`;
+  const { units: system } = preferences.value;
+  const { field, times, mean, minimum, maximum, lineValues } = series;
+  const facts = factsOfSeries(field);
+  const write = (value: number) => formatValue(value, facts, unit);
+  // Drawn in the chosen unit, the labels of the axis are round.
+  const values = useMemo(
+    () => lineValues.map((value) => (value === null ? null : toShown(value, unit, system))),
+    [lineValues, unit, system],
+  );
+  const writeLabel = (value: number, step = 1) => formatShown(value, shownUnit(unit, system), decimalsOfStep(step));
   const index = indexAt(times, time.value);
   const [at, value, least, most] = [times[index], mean[index], minimum[index], maximum[index]];
   const range =
@@ -150,7 +173,7 @@ function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   return (
     <figure class="card">
       <figcaption>
-        <strong>{fieldName(field)}</strong>
+        <strong>{nameOfSeries(field)}</strong>
         {action}
         <span class="value">
           {at === undefined || value === undefined ? '–' : `${formatTime(at * 1000)} · ${write(value)}${range}`}
@@ -160,15 +183,15 @@ function Figure({ series, drawing, unit, time, action }: FigureOptions) {
         <Empty title={text.none} />
       ) : (
         <Chart
-          label={field}
+          label={nameOfSeries(field)}
           from={drawing.from}
           until={drawing.until}
           times={series.lineTimes}
-          values={series.lineValues}
-          format={write}
+          values={values}
+          format={writeLabel}
           height={170}
           bands={drawing.bands}
-          isPercent={unit === '%'}
+          bounds={boundsOfField(facts, unit)}
           time={time.value}
           onPoint={(pointed) => assign(time, pointed)}
         />

@@ -14,6 +14,7 @@ import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
+import { preferences } from '../../preferences.ts';
 import { address, changeQuery, readSeconds } from '../../router.ts';
 import { actingFor } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -22,10 +23,12 @@ import {
   formatDistance,
   formatDuration,
   formatNumber,
+  formatShown,
   formatSpeed,
   formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { decimalsOfStep, shownUnit, toShown } from '../../texts/units.ts';
 import { loadBreaks, writeEnd } from './series-figures.tsx';
 
 export type Trip = Schema<'Trip'>;
@@ -61,7 +64,7 @@ function describeTrip({ distance, duration, average_speed }: Trip, { stops }: Tr
   ].join(' · ');
 }
 
-/** The speeds over the trip, with a break at each gap. */
+/** The speeds over the trip in the chosen unit, with a break at each gap. */
 function speedsOf({ points }: Trail): { times: number[]; speeds: (number | null)[] } {
   const line = points.flatMap(({ time, speed, isAfterGap }): [number, number | null][] =>
     isAfterGap
@@ -71,7 +74,9 @@ function speedsOf({ points }: Trail): { times: number[]; speeds: (number | null)
         ]
       : [[time, speed]],
   );
-  return { times: line.map(([time]) => time), speeds: line.map(([, speed]) => speed) };
+  const { units } = preferences.value;
+  const speeds = line.map(([, speed]) => (speed === null ? null : toShown(speed, 'km/h', units)));
+  return { times: line.map(([time]) => time), speeds };
 }
 
 interface PlayerOptions {
@@ -86,7 +91,8 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
   const [first, last] = [trail.points[0]?.time ?? 0, trail.points.at(-1)?.time ?? 0];
   const time = useSignal(first);
   useEffect(() => assign(time, first), [first]);
-  const { times, speeds } = useMemo(() => speedsOf(trail), [trail]);
+  const { units } = preferences.value;
+  const { times, speeds } = useMemo(() => speedsOf(trail), [trail, units]);
   const moment = momentAt(trail, time.value);
   const { from, until } = intervalOf(trip);
   return (
@@ -109,7 +115,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
           until={last}
           times={times}
           values={speeds}
-          format={formatSpeed}
+          format={(speed, step = 1) => formatShown(speed, shownUnit('km/h', units), decimalsOfStep(step))}
           height={130}
           bands={bands}
           isFromZero

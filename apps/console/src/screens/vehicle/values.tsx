@@ -5,6 +5,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { assign } from '../../signals.ts';
+import { factsOfValue, formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -17,21 +18,29 @@ async function load(id: string): Promise<readonly Value[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
 }
 
-function Row({ vehicleId, value: { group, name, value, unit, time, field } }: { vehicleId: string; value: Value }) {
+function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
   const { values: text } = texts.value;
-  const groups: Readonly<Record<string, string>> = texts.value.vehiclePage.groups;
+  const { value, unit, time, field } = shown;
   const chart = field && `/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: field })}`;
+  const name = nameOfValue(shown);
   return (
     <tr>
-      <td class="muted">{groups[group] ?? group}</td>
+      <td class="muted">{groupName(shown)}</td>
       <th scope="row">{chart ? <a href={chart}>{name}</a> : name}</th>
-      <td class="number">{typeof value === 'boolean' ? texts.value[value ? 'yes' : 'no'] : String(value)}</td>
-      <td>{unit}</td>
+      <td class="number">{formatValue(value, factsOfValue(shown), unit)}</td>
       <td title={formatFull(time)}>{formatTime(time)}</td>
       <td>{chart && <a href={chart}>{text.chart}</a>}</td>
     </tr>
   );
 }
+
+function groupName({ group }: Value): string {
+  const groups: Readonly<Record<string, string>> = texts.value.vehiclePage.groups;
+  return groups[group] ?? group;
+}
+
+/** Both the shown name and that of the interface are found. */
+const searchedText = (value: Value): string => `${groupName(value)} ${nameOfValue(value)} ${value.name}`.toLowerCase();
 
 /** Every latest value of a vehicle, CAN data and sensors included, to search; each opens its chart. */
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
@@ -42,9 +51,7 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);
-  const shown = data.filter(({ group, name }) =>
-    words.every((word) => `${group} ${name}`.toLowerCase().includes(word)),
-  );
+  const shown = data.filter((value) => words.every((word) => searchedText(value).includes(word)));
   return (
     <div class="page">
       <SearchBox label={text.search} placeholder={text.search} initial="" onSearch={(typed) => assign(search, typed)} />
@@ -61,7 +68,6 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
                 <th scope="col" class="number">
                   {text.value}
                 </th>
-                <th scope="col">{text.unit}</th>
                 <th scope="col">{text.time}</th>
                 <td />
               </tr>

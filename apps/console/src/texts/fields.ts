@@ -1,0 +1,64 @@
+import { type FieldFacts, quantityFields, readingFields, sensorFields } from '@odograph/contracts/fields';
+import { formatQuantity, formatTime } from './format.ts';
+import { language, texts } from './texts.ts';
+
+type Facts = Readonly<Record<string, FieldFacts>>;
+const groups: Readonly<Record<string, Facts>> = readingFields;
+const quantities: Facts = quantityFields;
+
+/** Splits the name of a field of series: `sensors.NAME.KEY` and `can.KEY`, each part decoded. */
+const partsOf = (field: string): readonly string[] => field.split('.').map(decodeURIComponent);
+
+/** The facts of a field of series. */
+export function factsOfSeries(field: string): FieldFacts | undefined {
+  const [group, , key = ''] = partsOf(field);
+  return group === 'sensors' ? sensorFields[key] : quantities[field];
+}
+
+const translate = ({ name: [en, fr] }: FieldFacts): string => (language.value === 'fr' ? fr : en);
+
+/** Names a field of series: `can.rpm` is rpm, a key of a sensor follows the name of its sensor. */
+export function nameOfSeries(field: string): string {
+  const facts = factsOfSeries(field);
+  const [group, ...parts] = partsOf(field);
+  if (group === 'sensors') return [parts[0], facts ? translate(facts) : parts[1]].join(' · ');
+  return facts ? translate(facts) : group === 'can' ? parts.join(' ') : field;
+}
+
+/** A value as the platform has it: of a group, or of a free name in CAN data and sensors. */
+interface NamedValue {
+  readonly group: string;
+  readonly name: string;
+  /** The name of its series. */
+  readonly field?: string | undefined;
+}
+
+/** The facts of a latest value; undefined for a free name. */
+export const factsOfValue = ({ group, name, field = '' }: NamedValue): FieldFacts | undefined =>
+  groups[group]?.[name] ?? factsOfSeries(field);
+
+/** Names a latest value; a free name stays. */
+export function nameOfValue({ group, name, field = name }: NamedValue): string {
+  const facts = groups[group]?.[name];
+  return facts ? translate(facts) : nameOfSeries(field);
+}
+
+/** The decimals of a value of a field that has no facts: whole numbers have none. */
+const usualDecimals = (value: number): number => (Number.isInteger(value) ? 0 : Math.abs(value) < 100 ? 2 : 1);
+
+function formatNumeric(value: number, facts: FieldFacts | undefined, unit: string): string {
+  const { yes, no } = texts.value;
+  if (facts?.isUnknownAtZero && value === 0) return '–';
+  if (facts?.isTime) return formatTime(value < 1e11 ? value * 1000 : value);
+  if (facts?.isFlag && (value === 0 || value === 1)) return value === 1 ? yes : no;
+  return formatQuantity(value, facts?.unit ?? unit, facts?.decimals ?? usualDecimals(value));
+}
+
+/** Writes a value with its unit; `unit` is that of a free name. CAN data and sensors are texts, most of them numbers. */
+export function formatValue(value: string | number | boolean, facts: FieldFacts | undefined, unit: string): string {
+  if (typeof value === 'boolean') return texts.value[value ? 'yes' : 'no'];
+  const text = String(value);
+  const number = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(number)) return formatNumeric(number, facts, unit);
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? formatTime(text) : (texts.value.vehiclePage.words[text] ?? text);
+}

@@ -1,0 +1,71 @@
+// Imports nothing that needs a browser, so that tests can run it.
+
+export type UnitSystem = 'metric' | 'imperial';
+
+interface Imperial {
+  readonly unit: string;
+  /** The imperial value is the metric one times this, plus `offset`. */
+  readonly factor: number;
+  readonly offset?: number;
+}
+
+/** The units that the imperial system replaces. */
+const imperialOf: Readonly<Record<string, Imperial>> = {
+  km: { unit: 'mi', factor: 1 / 1.609_344 },
+  'km/h': { unit: 'mph', factor: 1 / 1.609_344 },
+  m: { unit: 'ft', factor: 1 / 0.3048 },
+  '°C': { unit: '°F', factor: 1.8, offset: 32 },
+};
+
+const conversion = (unit: string, system: UnitSystem): Imperial =>
+  (system === 'imperial' && imperialOf[unit]) || { unit, factor: 1 };
+
+/** Returns the unit in which a value of a metric unit is shown. */
+export const shownUnit = (unit: string, system: UnitSystem): string => conversion(unit, system).unit;
+
+/** Converts a value of a metric unit for display. */
+export function toShown(value: number, unit: string, system: UnitSystem): number {
+  const { factor, offset = 0 } = conversion(unit, system);
+  return value * factor + offset;
+}
+
+const inputStep = 1000;
+
+/** Converts a value for an input, where more than three decimals would only be noise of the conversion. */
+export function toInput(value: number, unit: string, system: UnitSystem): number {
+  const shown = toShown(value, unit, system);
+  return shownUnit(unit, system) === unit ? shown : Math.round(shown * inputStep) / inputStep;
+}
+
+/** Converts the limits of a metric unit for an input, rounded inwards. */
+export function toInputLimits(
+  { minimum, maximum }: { readonly minimum?: number | undefined; readonly maximum?: number | undefined },
+  unit: string,
+  system: UnitSystem,
+) {
+  if (shownUnit(unit, system) === unit) return { minimum, maximum };
+  return {
+    minimum: minimum === undefined ? undefined : Math.ceil(toShown(minimum, unit, system) * inputStep) / inputStep,
+    maximum: maximum === undefined ? undefined : Math.floor(toShown(maximum, unit, system) * inputStep) / inputStep,
+  };
+}
+
+/** Converts what a person typed to the metric unit in which it is stored. */
+export function fromInput(typed: number, unit: string, system: UnitSystem): number {
+  const { factor, offset = 0 } = conversion(unit, system);
+  return (typed - offset) / factor;
+}
+
+/** The decimals in which labels that are this far apart differ: 0.25 needs two. */
+export function decimalsOfStep(step: number): number {
+  if (!(step > 0)) return 0;
+  // 0.30000000000000004 is a step of 0.3.
+  const digits = /(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(Number(step.toPrecision(10))));
+  return Math.min(10, Math.max(0, (digits?.[1]?.length ?? 0) - Number(digits?.[2] ?? 0)));
+}
+
+/** Chooses the locale of numbers and dates: the first of the browser's in this language, which names the region. */
+export function chooseLocale(language: 'en' | 'fr', ofBrowser: readonly string[]): string {
+  const fallback = { en: 'en-GB', fr: 'fr-FR' };
+  return ofBrowser.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? fallback[language];
+}
