@@ -6,6 +6,7 @@ import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { answerFailure, opensPage } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { takeKeys } from './idempotency.ts';
 import { documentInterface } from './openapi.ts';
@@ -228,11 +229,10 @@ function orSignIn(authenticate: Hook): Hook {
     try {
       await authenticate(request, reply);
     } catch (error) {
-      const { authorization, accept = '' } = request.headers;
-      const opensPage = isRead(request) && authorization === undefined && accept.includes('text/html');
-      if (!opensPage || !(error instanceof Failure)) throw error;
+      if (!opensPage(request) || !(error instanceof Failure)) throw error;
       if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
-      if (error.status !== 401) throw error;
+      // The handler of bull-board would answer for its page.
+      if (error.status !== 401) return answerFailure(error, request, reply);
       // The request line may hold a whole URL, with a host that is not ours.
       const { pathname, search } = new URL(request.url, 'http://localhost');
       return reply.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);

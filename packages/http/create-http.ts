@@ -67,6 +67,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  http.decorate('failurePage', undefined);
   http.addHook('onRequest', nameRequest);
   traceRequests(http);
   validateTypes(http);

@@ -2,15 +2,30 @@ import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
+import { pagePolicy } from './page-policy.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The code of the failure, once the request is answered with one. */
     failure?: FailureCode;
   }
+  interface FastifyInstance {
+    /** HTML that explains to a person why an address does not open; only in a process with the console. */
+    failurePage: string | undefined;
+  }
 }
 
-/** Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. */
+/** Whether a person opens an address in a browser, rather than a program that reads the interface. */
+export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  headers.authorization === undefined &&
+  headers.accept?.includes('text/html') === true &&
+  !url.startsWith('/v1/');
+
+/**
+ * Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. A browser that opens an unknown
+ * or forbidden address gets a page.
+ */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.
   if (request.raw.socket.destroyed) {
@@ -27,8 +42,14 @@ export function answerFailure(error: FastifyError | Error, request: FastifyReque
     reply.raw.destroy();
     return;
   }
+  reply.code(failure.status);
+  const { failurePage } = request.server;
+  if (failurePage !== undefined && opensPage(request) && [403, 404].includes(failure.status)) {
+    const type = 'text/html; charset=utf-8';
+    reply.headers({ 'content-type': type, 'content-security-policy': pagePolicy }).send(failurePage);
+    return;
+  }
   reply
-    .code(failure.status)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify({ error: failure.code, message: failure.message, ...details }));
 }

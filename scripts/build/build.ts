@@ -6,7 +6,9 @@ import { buildInterface, documentPath } from './interface.ts';
 import { buildChanged } from './sources.ts';
 
 const consoleSources = [
-  ...['index.html', 'package.json', 'vite.config.ts', 'build.ts', 'src'].map((name) => `apps/console/${name}`),
+  ...['index.html', 'package.json', 'vite.config.ts', 'build.ts', 'public', 'src'].map(
+    (name) => `apps/console/${name}`,
+  ),
   ...['packages/client/event-stream.ts', 'packages/contracts/fields.ts', 'NOTICE'],
 ];
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
 import type { Http } from '@odograph/http/http';
@@ -32,6 +33,14 @@ const screens = [
   '/profile',
 ];
 
+/** Files by which a browser installs the console as an application. */
+const installation = ['manifest.webmanifest', 'service-worker.js', 'icon.png'];
+
+/** Has browsers that open an unknown or forbidden address show the console, which says so. */
+export async function showFailures(http: Http): Promise<void> {
+  http.failurePage = await readFile(`${built}index.html`, 'utf8');
+}
+
 /**
  * Serves the web console (apps/console): its page and the files that it loads; and the clients of the interface. None of them
  * holds data, so they need no session.
@@ -53,6 +62,7 @@ export async function consolePages(http: Http, mapOrigin: string | undefined): P
       reply.header('cache-control', 'no-cache').sendFile(file, folder, { cacheControl: false }),
     );
   for (const screen of screens) serve(screen, 'index.html', built);
+  for (const file of installation) serve(`/${file}`, file, built);
   serve('/licenses', 'licenses.txt', built);
   serve('/client.tgz', 'client.tgz', clients);
   serve(`/${wheel}`, wheel, clients);

@@ -11,7 +11,7 @@ import { deviceReference } from './device-reference/page.ts';
 import { importRoutes } from './imports.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
 import { mapOrigin, mapRoutes } from './map/routes.ts';
-import { consolePages } from './pages.ts';
+import { consolePages, showFailures } from './pages.ts';
 import { pipelineRoutes } from './pipeline.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
 import { queuePage } from './queues.ts';
@@ -54,6 +54,7 @@ export const consoleService: Service<Http> = {
     };
     const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
     host.onStop('console queue of imports', durable.close);
+    await showFailures(http);
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);

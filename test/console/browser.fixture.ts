@@ -36,6 +36,8 @@ export async function watchPage(
     locale: 'en-GB',
     timezoneId: 'Europe/Paris',
     viewport,
+    // Requests of a service worker pass by the routes of a test.
+    serviceWorkers: 'block',
     ...options,
   });
   const page = await context.newPage();

@@ -203,6 +203,51 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await administrator.context().close();
   });
 
+  it('opens screens and the search by keys, and lists these', async () => {
+    const { page } = await open('/map');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('?gv');
+    expect(await page.getByLabel('Search vehicles').inputValue()).toBe('?gv');
+    await page.getByLabel('Search vehicles').blur();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('g v').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('v');
+    await page.getByRole('heading', { name: 'Vehicles' }).waitFor();
+    expect(await page.title()).toBe('Vehicles · Odograph');
+    await page.context().close();
+  });
+
+  it('opens without a network once it was open, and says that the platform does not answer', async () => {
+    const watched = await watchPage(browser, origin, { serviceWorkers: 'allow' });
+    const { page } = watched;
+    await openSignedIn(watched, '/map', { name, password });
+    await page.evaluate('navigator.serviceWorker.ready');
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    proxy.cut();
+    await page.goto('/vehicles');
+    await page.getByText('The platform does not answer').waitFor();
+    const kept = await page.evaluate(
+      `caches.open('shell').then(async (cache) => (await cache.keys()).map(({ url }) => url))`,
+    );
+    expect((kept as string[]).filter((url) => !/\/(?:assets\/.*)?$/.test(new URL(url).pathname))).toEqual([]);
+    proxy.mend();
+    await page.getByRole('cell', { name: 'MV-100-AA' }).waitFor();
+    await page.context().close();
+  });
+
+  it('an address that does not exist, or is not for the account, is a page', async () => {
+    const limited = await createAccount(platform, fleet);
+    const { page } = await open('/queues', limited);
+    await page.getByText('There is no such page').waitFor();
+    expect((await page.goto('/nowhere'))?.status()).toBe(404);
+    await page.getByText('There is no such page').waitFor();
+    await page.context().close();
+  });
+
   it('no screen has a barrier that axe finds serious, in light and dark', async () => {
     const { page } = await open('/map');
     for (const [path, sign] of [

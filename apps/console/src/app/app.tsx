@@ -1,8 +1,9 @@
 import './shell.css';
-import type { ComponentType } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { sessionEnded } from '../api/client.ts';
+import { answerOf, api, sessionEnded } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
+import { alarmChanges } from '../live/live-stream.ts';
 import { Button } from '../parts/layout/button.tsx';
 import {
   AccountsIcon,
@@ -17,40 +18,13 @@ import {
   ProfileIcon,
   VehiclesIcon,
 } from '../parts/layout/icons.tsx';
-import { LoadFailure, Loading } from '../parts/layout/placeholders.tsx';
+import { lazy } from '../parts/layout/lazy.tsx';
+import { Loading } from '../parts/layout/placeholders.tsx';
 import { address, navigate } from '../router.ts';
 import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
 import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
 import { texts } from '../texts/texts.ts';
-
-/** Loads the page again, unless the platform does not answer: the browser would show its error page. @throws TypeError */
-async function reloadPage(): Promise<void> {
-  await fetch('/', { cache: 'no-store' });
-  location.reload();
-}
-
-/** A component that loads when it is first shown. */
-function lazy(load: () => Promise<ComponentType>): ComponentType {
-  let loaded: ComponentType | undefined;
-  let hasFailed = false;
-  const loadOnce = async () => {
-    // Browsers may keep a failed import, and after an upgrade of the platform the files of an older page are gone.
-    if (hasFailed) await reloadPage();
-    try {
-      loaded ??= await load();
-      return loaded;
-    } catch (error) {
-      hasFailed = true;
-      throw error;
-    }
-  };
-  return function Lazy() {
-    const { failure, reload } = useLoad(loadOnce, []);
-    const Show = loaded;
-    if (Show) return <Show />;
-    return failure ? <LoadFailure retry={reload} /> : <Loading />;
-  };
-}
+import { Shortcuts } from './shortcuts.tsx';
 
 const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/map$/, lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen)],
@@ -79,14 +53,47 @@ function NotFound() {
   );
 }
 
-function RailLink({ to, label, icon: Icon }: { to: string; label: string; icon: ComponentType<{ size?: number }> }) {
+interface RailLinkOptions {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: ComponentType<{ size?: number }>;
+  readonly badge?: ComponentChildren;
+}
+
+function RailLink({ to, label, icon: Icon, badge }: RailLinkOptions) {
   const { path } = address.value;
   const isCurrent = path === to || path.startsWith(`${to}/`);
   return (
     <a class="rail-link" href={to} aria-current={isCurrent ? 'page' : undefined}>
       <Icon />
       {label}
+      {badge}
     </a>
+  );
+}
+
+const alarmsIntervalMs = 30_000;
+const maxAlarms = 99;
+
+/** The number of open alarms that nobody has acknowledged. */
+function AlarmBadge() {
+  const query = { state: 'open', acknowledged: false, limit: maxAlarms + 1 } as const;
+  const { data, reload } = useLoad(
+    () => answerOf(api.GET('/v1/x/alarms', { params: { query } })),
+    [alarmChanges.value],
+  );
+  useEffect(() => {
+    const timer = setInterval(reload, alarmsIntervalMs);
+    return () => clearInterval(timer);
+  }, []);
+  const count = data?.alarms.length ?? 0;
+  if (count === 0) return null;
+  const written = count > maxAlarms ? `${maxAlarms}+` : String(count);
+  return (
+    <span class="rail-badge">
+      <span aria-hidden="true">{written}</span>
+      <span class="visually-hidden">{texts.value.navigation.openAlarms(written)}</span>
+    </span>
   );
 }
 
@@ -104,7 +111,7 @@ function Rail() {
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
-      <RailLink to="/alarms" label={navigation.alarms} icon={AlarmsIcon} />
+      <RailLink to="/alarms" label={navigation.alarms} icon={AlarmsIcon} badge={<AlarmBadge />} />
       <button type="button" class="rail-link rail-more-button" popovertarget={moreId}>
         <MoreIcon />
         {navigation.more}
@@ -136,6 +143,7 @@ function Shell() {
       <main class="content" id="content" tabIndex={-1}>
         <Screen />
       </main>
+      <Shortcuts />
     </div>
   );
 }

@@ -23,6 +23,9 @@ export type Connection =
   | { readonly state: 'connecting' | 'live' | 'polling' }
   | { readonly state: 'lost'; readonly sinceMs: number };
 
+/** Counts the changes of alarms that any stream of the page has delivered. */
+export const alarmChanges = signal(0);
+
 const path = '/v1/x/events';
 /** The platform sends at least a heartbeat each 15 s. */
 const silenceMs = 40_000;
@@ -174,6 +177,7 @@ export class LiveStream {
 
   #deliver({ event, data, id }: StreamEvent): void {
     if (data !== '') this.#handle({ event, data: JSON.parse(data) } as LiveEvent);
+    if (event === 'alarm') alarmChanges.value += 1;
     if (id !== undefined) this.#lastEventId = id;
   }
 }

@@ -14,14 +14,16 @@ export const commonTexts = {
     audit: ['Audit', 'Audit'],
     profile: ['Profile', 'Profil'],
     more: ['More', 'Plus'],
+    openAlarms: (count: string) => [`${count} open`, `${count} en cours`],
   },
+  shortcuts: { title: ['Keyboard shortcuts', 'Raccourcis clavier'], search: ['Search', 'Rechercher'] },
   skipToContent: ['Skip to the content', 'Aller au contenu'],
   loading: ['Loading…', 'Chargement…'],
   notFound: {
     title: ['There is no such page', 'Cette page n’existe pas'],
     text: [
-      'The address may be mistyped, or the page has moved.',
-      'L’adresse est peut-être mal saisie, ou la page a été déplacée.',
+      'The address may be mistyped, or your account may not open it.',
+      'L’adresse est peut-être mal saisie, ou votre compte ne peut pas l’ouvrir.',
     ],
     back: ['Open the map', 'Ouvrir la carte'],
   },

@@ -6,13 +6,13 @@ import { Fleet } from '../../live/fleet.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { FitIcon, ListIcon } from '../../parts/layout/icons.tsx';
+import { lazy } from '../../parts/layout/lazy.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
 import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
 import { address, navigate } from '../../router.ts';
 import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { FleetMap } from './fleet-map.tsx';
 import { useRoute } from './routes.ts';
 import {
   type Found,
@@ -24,6 +24,9 @@ import {
   useFleetSearch,
 } from './side-list.tsx';
 import { VehicleCard } from './vehicle-card.tsx';
+
+/** The list does not wait for the map, which is most of the console's code. */
+const FleetMap = lazy(async () => (await import('./fleet-map.tsx')).FleetMap);
 
 const order: Readonly<Record<ShownState, number>> = {
   alarm: 0,

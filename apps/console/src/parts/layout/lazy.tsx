@@ -1,0 +1,32 @@
+import type { ComponentType } from 'preact';
+import { useLoad } from '../../api/use-load.ts';
+import { LoadFailure, Loading } from './placeholders.tsx';
+
+/** Loads the page again, unless the platform does not answer: the browser would show its error page. @throws TypeError */
+async function reloadPage(): Promise<void> {
+  await fetch('/', { cache: 'no-store' });
+  location.reload();
+}
+
+/** A component that loads when it is first shown. */
+export function lazy<Props extends object = object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  let hasFailed = false;
+  const loadOnce = async () => {
+    // Browsers may keep a failed import, and after an upgrade of the platform the files of an older page are gone.
+    if (hasFailed) await reloadPage();
+    try {
+      loaded ??= await load();
+      return loaded;
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
+  return function Lazy(properties: Props) {
+    const { failure, reload } = useLoad(loadOnce, []);
+    const Show = loaded;
+    if (Show) return <Show {...properties} />;
+    return failure ? <LoadFailure retry={reload} /> : <Loading />;
+  };
+}
