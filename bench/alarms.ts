@@ -6,19 +6,18 @@ import { BatchStore } from '@odograph/ingest/upload/store-batch';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
 import { openSealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
-import { type Engines, type Pool, withEngines } from './parts/engines.ts';
+import { defineBenchmark, inTurns } from './parts/benchmark.ts';
+import type { Engines, Pool } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
-import { readOptions } from './parts/options.ts';
-import { payloadTemplate, timestampOffset } from './parts/payloads.ts';
-import { figure, printMachine, printRounds, printTable } from './parts/report.ts';
-
-export const description = 'CPU of ingest for uploads of vehicles without alarm rules and with ten each';
+import { payloadTemplate, timestampOffset } from './parts/mqtt.ts';
+import { readKernelUsage } from './parts/processes.ts';
+import { printRounds, printTable, seriesOf } from './parts/report.ts';
 
 const options = {
-  uploads: { value: 1_000_000, help: 'uploads of one reading, in all rounds of each fleet' },
-  rounds: { value: 5, help: 'rounds, in which the fleets alternate' },
-  vehicles: { value: 1000, help: 'vehicles of each fleet' },
-  batch: { value: 250, help: 'uploads in one transaction' },
+  uploads: [1_000_000, 'uploads of one reading, in all rounds of each fleet'],
+  rounds: [5, 'rounds, in which the fleets alternate'],
+  vehicles: [1000, 'vehicles of each fleet'],
+  batch: [250, 'uploads in one transaction'],
 } as const;
 
 /** Ten rules that every reading is compared with: speed, battery, circles and polygons; none raises an alarm. */
@@ -41,44 +40,20 @@ async function addRules(pool: Pool, applicationId: number): Promise<void> {
   );
 }
 
-const clockTicksPerSecond = 100;
-
-/** CPU seconds of the database session; undefined when its process cannot be seen, as with the embedded engine. */
-async function sessionSeconds(processId: number): Promise<number | undefined> {
-  const stat = await readFile(`/proc/${processId}/stat`, 'utf8').catch(() => '');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return stat.includes('postgres') ? (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond : undefined;
-}
-
 const template = payloadTemplate(1).toString();
 
-interface Feeder {
-  readonly store: BatchStore;
-  readonly sessionProcess: number;
-  readonly batch: number;
+/** Builds uploads of a fleet, one reading a second of each vehicle. */
+function buildUploads({ vehicles }: BenchFleet, first: number, count: number) {
+  return Array.from({ length: count }, (_, index) => {
+    const { deviceId } = vehicles[(first + index) % vehicles.length] ?? { deviceId: '' };
+    const seconds = 1_700_000_000 + Math.floor((first + index) / vehicles.length);
+    const text = template.slice(0, timestampOffset) + seconds + template.slice(timestampOffset + 10);
+    return { deviceId, receivedAtMs: Date.now(), text };
+  });
 }
 
-/** Stores uploads of a fleet, one reading a second of each vehicle. @returns CPU microseconds of an upload */
-async function feed({ store, sessionProcess, batch }: Feeder, fleet: BenchFleet, uploads: number, from: number) {
-  const before = [process.cpuUsage(), await sessionSeconds(sessionProcess)] as const;
-  for (let sent = 0; sent < uploads; sent += batch) {
-    const batchUploads = Array.from({ length: Math.min(batch, uploads - sent) }, (_, index) => {
-      const number = from + sent + index;
-      const { deviceId } = fleet.vehicles[number % fleet.vehicles.length] ?? { deviceId: '' };
-      const seconds = String(1_700_000_000 + Math.floor(number / fleet.vehicles.length));
-      const text = template.slice(0, timestampOffset) + seconds + template.slice(timestampOffset + 10);
-      return { deviceId, receivedAtMs: Date.now(), text };
-    });
-    const stored = await store.store(decodeUploads(batchUploads, Date.now()));
-    if (stored.readings !== batchUploads.length) throw new Error('uploads not stored');
-  }
-  const { user, system } = process.cpuUsage(before[0]);
-  const session = (await sessionSeconds(sessionProcess)) ?? Number.NaN;
-  return { ingest: (user + system) / uploads, database: ((session - (before[1] ?? Number.NaN)) * 1e6) / uploads };
-}
-
-/** Measures the evaluation of a batch whose application has no rules, alone. */
-async function measureCheck(engines: Engines, { applicationId }: BenchFleet, batch: number): Promise<void> {
+/** Measures the evaluation of a batch whose application has no rules, alone. @returns ns an upload */
+async function measureCheck(engines: Engines, { applicationId }: BenchFleet, batch: number): Promise<number> {
   const db = openDatabase({ url: engines.databaseUrl, name: 'bench-check', size: 1 });
   engines.onStop('check database', () => db.destroy());
   const alarms = new AlarmEvaluation();
@@ -90,48 +65,48 @@ async function measureCheck(engines: Engines, { applicationId }: BenchFleet, bat
   const rounds = 20_000;
   const start = performance.now();
   for (let round = 0; round < rounds; round += 1) await alarms.evaluate(db, 1, readings, []);
-  const nanoseconds = ((performance.now() - start) * 1e6) / rounds / batch;
-  printTable([
-    ['the check without rules', 'ns an upload'],
-    [`a batch of ${batch}`, figure(nanoseconds)],
-  ]);
+  return ((performance.now() - start) * 1e6) / rounds / batch;
 }
 
-export async function run(parameters: readonly string[]): Promise<void> {
-  const settings = readOptions(parameters, options);
-  await withEngines(async (engines) => {
-    printMachine(engines);
+export const benchmark = defineBenchmark(
+  'CPU of ingest for uploads of vehicles without alarm rules and with ten each',
+  options,
+  async (engines, { uploads, rounds, vehicles, batch }) => {
     const db = openDatabase({ url: engines.databaseUrl, name: 'bench-alarms', size: 1, preparedStatements: 50 });
     engines.onStop('alarms database', () => db.destroy());
-    const config = resolveConfig(
-      readConfig({ ENCRYPTION_KEYS: 'encryption-key-of-the-benchmark-0123456789' }),
-      engines,
-    );
-    const store = new BatchStore(db, await openSealer(config, 'quarantine'));
+    const settings = readConfig({ ENCRYPTION_KEYS: 'encryption-key-of-the-benchmark-0123456789' });
+    const store = new BatchStore(db, await openSealer(resolveConfig(settings, engines), 'quarantine'));
     const { rows } = await sql<{ id: number }>`select pg_backend_pid() as id`.execute(db);
-    const feeder = { store, sessionProcess: rows[0]?.id ?? 0, batch: settings.batch };
-    const [without, withRules] = [
-      await createFleet(engines.pool, settings.vehicles),
-      await createFleet(engines.pool, settings.vehicles),
-    ];
+    const processId = rows[0]?.id ?? 0;
+    // The embedded engine has no process for its session, and a server elsewhere none here.
+    const isSeen = (await readFile(`/proc/${processId}/comm`, 'utf8').catch(() => '')).startsWith('postgres');
+    const databaseSeconds = async () => (isSeen ? (await readKernelUsage(processId)).cpuSeconds : Number.NaN);
+    const [without, withRules] = [await createFleet(engines.pool, vehicles), await createFleet(engines.pool, vehicles)];
     await addRules(engines.pool, withRules.applicationId);
-    const perRound = Math.floor(settings.uploads / settings.rounds);
-    const ingest: Record<string, number[]> = { 'no rules': [], 'ten rules': [] };
-    const database: Record<string, number[]> = { 'no rules': [], 'ten rules': [] };
-    for (let round = -1; round < settings.rounds; round += 1) {
-      for (const [name, fleet] of [
-        ['no rules', without],
-        ['ten rules', withRules],
-      ] as const) {
-        const used = await feed(feeder, fleet, perRound, (round + 1) * perRound);
-        // The first round fills caches.
-        if (round < 0) continue;
-        ingest[name]?.push(used.ingest);
-        database[name]?.push(used.database);
+
+    const count = Math.floor(uploads / rounds);
+    const feed = (fleet: BenchFleet) => async (round: number) => {
+      const [cpu, seconds] = [process.cpuUsage(), await databaseSeconds()];
+      for (let sent = 0; sent < count; sent += batch) {
+        const part = buildUploads(fleet, round * count + sent, Math.min(batch, count - sent));
+        const stored = await store.store(decodeUploads(part, Date.now()));
+        if (stored.readings !== part.length) throw new Error('uploads not stored');
       }
-    }
-    printRounds(ingest, 'CPU of ingest, µs an upload');
-    printRounds(database, 'CPU of its database session, µs an upload');
-    await measureCheck(engines, without, settings.batch);
-  });
-}
+      const { user, system } = process.cpuUsage(cpu);
+      return { ingest: (user + system) / count, database: (((await databaseSeconds()) - seconds) * 1e6) / count };
+    };
+    const all = await inTurns({ 'no rules': feed(without), 'ten rules': feed(withRules) }, rounds + 1);
+    // The first round fills caches.
+    const measured = Object.fromEntries(Object.entries(all).map(([name, results]) => [name, results.slice(1)]));
+    printRounds(
+      seriesOf(measured, ({ ingest }) => ingest),
+      'CPU of ingest, µs an upload',
+    );
+    printRounds(
+      seriesOf(measured, ({ database }) => database),
+      'CPU of its database session, µs an upload',
+    );
+    const check = await measureCheck(engines, without, batch);
+    printTable(['the check without rules', 'ns an upload'], [[`a batch of ${batch}`, check]]);
+  },
+);

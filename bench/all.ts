@@ -1,17 +1,12 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { withEngines } from './parts/engines.ts';
-import { readOptions } from './parts/options.ts';
-import { describeMachine, figure, type Row, takePrinted } from './parts/report.ts';
+import { type Benchmark, readOptions } from './parts/benchmark.ts';
+import { describeEngines, describeMachine, figure, type Row, takePrinted } from './parts/report.ts';
 
-export const description =
-  'every benchmark but soak in one sitting; one table in bench/results, compared with the last';
+const options = { only: ['', 'benchmarks, separated by commas; all of them without it'] } as const;
 
-const options = {
-  only: { value: '', help: 'benchmarks, separated by commas; all of them without it' },
-  results: { value: join(import.meta.dirname, 'results'), help: 'directory of the tables' },
-} as const;
+const directory = join(import.meta.dirname, 'results');
 
 /** Sizes at which all of them take less than an hour on two cores. */
 const sittings: readonly (readonly [name: string, parameters: string])[] = [
@@ -26,11 +21,10 @@ const sittings: readonly (readonly [name: string, parameters: string])[] = [
   ['gateway', '--devices 2000 --rounds 2'],
   ['webhooks', '--events 20000'],
   ['alarms', '--uploads 200000 --rounds 3'],
-  ['trips', '--days 7'],
   ['export', '--readings 500000'],
   ['storage', '--days 2'],
   ['growth', '--uploads 100000 --rounds 2 --rows 1000000,3000000 --processes 1,2'],
-  ['console', '--part streams'],
+  ['streams', ''],
   ['codecs', '--rounds 3'],
 ];
 
@@ -94,18 +88,12 @@ function toMarkdown({ at, machine, engines, loadAverage, results, failed }: Tabl
   ].join('\n');
 }
 
-async function readLast(directory: string): Promise<Table | undefined> {
-  const files = (await readdir(directory)).filter((name) => name.endsWith('.json')).sort();
-  const last = files.at(-1);
+async function readLast(): Promise<Table | undefined> {
+  const last = (await readdir(directory))
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .at(-1);
   return last === undefined ? undefined : (JSON.parse(await readFile(join(directory, last), 'utf8')) as Table);
-}
-
-async function describeEngines(): Promise<string> {
-  let engines = '';
-  await withEngines(async ({ database, redis }) => {
-    engines = `database ${database}; Redis ${redis}`;
-  });
-  return engines;
 }
 
 /** Runs one benchmark. @returns its figures */
@@ -113,35 +101,36 @@ async function sit(name: string, parameters: string): Promise<Result[]> {
   const command = `${name} ${parameters}`.trim();
   console.log(`\n== ${command}\n`);
   takePrinted();
-  const benchmark = (await import(`./${name}.ts`)) as { run: (parameters: readonly string[]) => Promise<void> };
+  const { benchmark } = (await import(`./${name}.ts`)) as { benchmark: Benchmark };
   await benchmark.run(parameters.split(' ').filter((part) => part !== ''));
   return takePrinted().map((row) => ({ command, ...row }));
 }
 
-export async function run(parameters: readonly string[]): Promise<void> {
-  const { only, results: directory } = readOptions(parameters, options);
-  await mkdir(directory, { recursive: true });
-  const before = await readLast(directory);
-  const wanted = only === '' ? undefined : only.split(',');
-  const results: Result[] = [];
-  const failed: string[] = [];
-  const at = new Date().toISOString().slice(0, 16).replace(':', '');
-  const loadAverage = loadavg()[2] ?? 0;
-  const engines = await describeEngines();
-  for (const [name, sizes] of sittings) {
-    if (wanted && !wanted.includes(name)) continue;
-    try {
-      results.push(...(await sit(name, sizes)));
-    } catch (error) {
-      console.error(error);
-      failed.push(`${name} ${sizes}: ${String(error)}`);
+export const benchmark: Benchmark = {
+  description:
+    'every benchmark but soak and screens in one sitting; one table in bench/results, compared with the last',
+  async run(parameters) {
+    const { only } = readOptions(parameters, options);
+    await mkdir(directory, { recursive: true });
+    const before = await readLast();
+    const results: Result[] = [];
+    const failed: string[] = [];
+    const at = new Date().toISOString().slice(0, 16).replace(':', '');
+    const loadAverage = loadavg()[2] ?? 0;
+    for (const [name, sizes] of sittings.filter(([name]) => only === '' || only.split(',').includes(name))) {
+      try {
+        results.push(...(await sit(name, sizes)));
+      } catch (error) {
+        console.error(error);
+        failed.push(`${name} ${sizes}: ${String(error)}`);
+      }
     }
-  }
-  const table = { at, machine: describeMachine(), engines, loadAverage, results, failed };
-  const slower = before === undefined ? [] : findSlower(table, before);
-  await writeFile(join(directory, `${at}.json`), `${JSON.stringify(table, undefined, 1)}\n`);
-  await writeFile(join(directory, `${at}.md`), toMarkdown(table, slower));
-  console.log(`\n${results.length} figures in ${join(directory, `${at}.md`)}; failed: ${failed.length}`);
-  for (const line of slower) console.log(`worse: ${line}`);
-  if (failed.length > 0) process.exitCode = 1;
-}
+    const table = { at, machine: describeMachine(), engines: describeEngines(), loadAverage, results, failed };
+    const slower = before === undefined ? [] : findSlower(table, before);
+    await writeFile(join(directory, `${at}.json`), `${JSON.stringify(table, undefined, 1)}\n`);
+    await writeFile(join(directory, `${at}.md`), toMarkdown(table, slower));
+    console.log(`\n${results.length} figures in ${join(directory, `${at}.md`)}; failed: ${failed.length}`);
+    for (const line of slower) console.log(`worse: ${line}`);
+    if (failed.length > 0) process.exitCode = 1;
+  },
+};

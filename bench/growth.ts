@@ -1,24 +1,20 @@
-import { startOdograph } from './parts/contender.ts';
-import { type Engines, withEngines } from './parts/engines.ts';
+import { defineBenchmark, UsageError } from './parts/benchmark.ts';
+import { type LoadShape, measureLoad, planLoad, startOdograph } from './parts/contenders.ts';
+import type { Engines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
-import { measureLoad, planLoad } from './parts/measure-load.ts';
-import { readOptions, UsageError } from './parts/options.ts';
 import { fillReadings } from './parts/readings.ts';
-import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
+import { figure, printRatio, printRounds, type Series } from './parts/report.ts';
 
-export const description = 'uploads/s by number of ingest processes and of stored rows';
-
-const hourSeconds = 3600;
+const hourMs = 3_600_000;
 
 const options = {
-  connections: { value: 100, help: 'devices that upload' },
-  inFlight: { value: 20, help: 'uploads of one device that wait for their PUBACK' },
-  uploads: { value: 200_000, help: 'uploads of a round' },
-  rounds: { value: 3, help: 'rounds of each step' },
-  rows: { value: '1000000,10000000', help: 'steps of rows stored before, parted by commas' },
-  processes: { value: '1,2,4', help: 'steps of ingest processes, parted by commas' },
+  connections: [100, 'devices that upload'],
+  inFlight: [20, 'uploads of one device that wait for their PUBACK'],
+  uploads: [200_000, 'uploads of a round'],
+  rounds: [3, 'rounds of each step'],
+  rows: ['1000000,10000000', 'steps of rows stored before, separated by commas'],
+  processes: ['1,2,4', 'steps of ingest processes, separated by commas'],
 } as const;
-type Settings = ReturnType<typeof readOptions<typeof options>>;
 
 function readSteps(name: string, text: string): number[] {
   const steps = text.split(',').map(Number);
@@ -30,64 +26,52 @@ function readSteps(name: string, text: string): number[] {
 async function measureStep(
   engines: Engines,
   fleet: BenchFleet,
-  { connections, inFlight, uploads, rounds }: Settings,
+  settings: LoadShape & { uploads: number; rounds: number },
   processes: number,
 ): Promise<number[]> {
-  const contender = await startOdograph(engines, fleet, {
-    connections,
-    inFlight,
-    ingestProcesses: processes,
-    profile: '',
-  });
+  const contender = await startOdograph(engines, fleet, settings, processes);
   const rates: number[] = [];
-  const whole = Math.floor(uploads / connections) * connections;
-  for (let round = 0; round <= rounds; round += 1) {
-    const { uploadsPerSecond } = await measureLoad(
-      engines.pool,
-      contender,
-      planLoad(whole, 0, connections),
-      connections,
-    );
+  for (let round = 0; round <= settings.rounds; round += 1) {
+    const { uploadsPerSecond } = await measureLoad(engines.pool, contender, planLoad(settings.uploads, 0, settings));
     if (round > 0) rates.push(uploadsPerSecond);
   }
   await contender.stop();
   return rates;
 }
 
-export async function run(parameters: readonly string[]): Promise<void> {
-  const settings = readOptions(parameters, options);
-  const [rowSteps, processSteps] = [readSteps('rows', settings.rows), readSteps('processes', settings.processes)];
-  await withEngines(async (engines) => {
-    printMachine(engines);
-    const fleet = await createFleet(engines.pool, settings.connections);
-
-    const byProcesses: Record<string, number[]> = {};
-    for (const processes of processSteps) {
-      byProcesses[`${processes} ingest`] = await measureStep(engines, fleet, settings, processes);
-    }
-    printRounds(byProcesses, 'uploads/s by processes');
-    printSteps(byProcesses, '');
-
-    const byRows: Record<string, number[]> = {};
-    let stored = 0;
-    // The stored readings end an hour before the first one of the load.
-    let until = new Date(Math.floor(Date.now() / 1000 - hourSeconds) * 1000);
-    for (const rows of rowSteps) {
-      until = (await fillReadings(engines.pool, fleet, { readings: rows - stored, until })).from;
-      stored = rows;
-      byRows[`${figure(rows / 1e6)} million rows`] = await measureStep(engines, fleet, settings, 1);
-    }
-    console.log();
-    printRounds(byRows, 'uploads/s by rows stored before');
-    printSteps(byRows, 'at least 0.9');
-  });
-}
-
-/** Prints each step's rate relative to the previous step. */
-function printSteps(series: Readonly<Record<string, readonly number[]>>, goal: string): void {
+/** Prints the rates of each step, and relative to the step before. */
+function printSteps(series: Series, unit: string, goal: string): void {
+  printRounds(series, unit);
   const steps = Object.entries(series);
   for (const [index, [name, values]] of steps.entries()) {
     const before = steps[index - 1];
     if (before) printRatio(name, values, before, goal);
   }
 }
+
+export const benchmark = defineBenchmark(
+  'uploads/s by number of ingest processes and of stored rows',
+  options,
+  async (engines, settings) => {
+    const [rowSteps, processSteps] = [readSteps('rows', settings.rows), readSteps('processes', settings.processes)];
+    const fleet = await createFleet(engines.pool, settings.connections);
+
+    const byProcesses: Record<string, number[]> = {};
+    for (const processes of processSteps) {
+      byProcesses[`${processes} ingest`] = await measureStep(engines, fleet, settings, processes);
+    }
+    printSteps(byProcesses, 'uploads/s by processes', '');
+
+    const byRows: Record<string, number[]> = {};
+    let stored = 0;
+    // The stored readings end an hour before the first one of the load.
+    let until = new Date(Math.floor((Date.now() - hourMs) / 1000) * 1000);
+    for (const rows of rowSteps) {
+      until = (await fillReadings(engines.pool, fleet, { readings: rows - stored, until })).from;
+      stored = rows;
+      byRows[`${figure(rows / 1e6)} million rows`] = await measureStep(engines, fleet, settings, 1);
+    }
+    console.log();
+    printSteps(byRows, 'uploads/s by rows stored before', 'at least 0.9');
+  },
+);

@@ -1,18 +1,12 @@
-import { compareAnswers } from './parts/compare-answers.ts';
-import { type Pool, withEngines } from './parts/engines.ts';
+import { defineBenchmark } from './parts/benchmark.ts';
+import { compareAnswers, openComparers } from './parts/compare-answers.ts';
+import type { Pool } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
-import { openHttpClient } from './parts/http-client.ts';
-import { readOptions } from './parts/options.ts';
-import { openPsql } from './parts/psql.ts';
-import { printMachine } from './parts/report.ts';
-import { startServices } from './parts/service-process.ts';
-
-export const description = 'the latest state of 10,000 vehicles over HTTP, compared with plain SQL for the same rows';
+import { startServices } from './parts/processes.ts';
 
 const options = {
-  vehicles: { value: 10_000, help: 'vehicles of the application' },
-  rounds: { value: 9, help: 'requests of each kind' },
-  profile: { value: '', help: 'directory for a CPU profile of query' },
+  vehicles: [10_000, 'vehicles of the application'],
+  rounds: [9, 'requests of each kind'],
 } as const;
 
 /** Stores the latest state of every vehicle, as ingest does after an upload of location, status and electric. */
@@ -29,18 +23,13 @@ async function fillLatest(pool: Pool, { vehicles }: BenchFleet): Promise<void> {
   await pool.query('vacuum analyze vehicle, vehicle_latest');
 }
 
-export async function run(parameters: readonly string[]): Promise<void> {
-  const settings = readOptions(parameters, options);
-  await withEngines(async (engines) => {
-    printMachine(engines);
-    const { pool, onStop } = engines;
-    const fleet = await createFleet(pool, settings.vehicles);
-    await fillLatest(pool, fleet);
-    const query = await startServices(engines, ['query'], { profile: settings.profile });
-    const client = openHttpClient(query.httpUrl, fleet.token);
-    onStop('HTTP client', client.close);
-    const psql = await openPsql(engines.databaseUrl);
-    if (psql) onStop('psql', psql.close);
+export const benchmark = defineBenchmark(
+  'the latest state of 10,000 vehicles over HTTP, compared with plain SQL for the same rows',
+  options,
+  async (engines, settings) => {
+    const fleet = await createFleet(engines.pool, settings.vehicles);
+    await fillLatest(engines.pool, fleet);
+    const { httpUrl } = await startServices(engines, ['query']);
     const status = {
       title: 'GET /v1/vehicles/status',
       path: '/v1/vehicles/status',
@@ -51,6 +40,6 @@ export async function run(parameters: readonly string[]): Promise<void> {
         where application_id = ${fleet.applicationId} and deleted_at is null order by vehicle.id) as latest`,
       goal: 'under 2',
     };
-    await compareAnswers({ client, pool, psql }, status, settings.rounds);
-  });
-}
+    await compareAnswers(await openComparers(engines, httpUrl, fleet.token), status, settings.rounds);
+  },
+);

@@ -1,63 +1,48 @@
-import { type Pool, withEngines } from './parts/engines.ts';
+import { defineBenchmark } from './parts/benchmark.ts';
+import type { Pool } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
-import { readOptions } from './parts/options.ts';
 import { compressReadings, fillReadings } from './parts/readings.ts';
-import { figure, printMachine, printTable } from './parts/report.ts';
-
-export const description = 'bytes per stored reading before and after compression, of vehicles that report every 10 s';
+import { printTable } from './parts/report.ts';
 
 const options = {
-  vehicles: { value: 50, help: 'vehicles' },
-  days: { value: 7, help: 'days of readings, one every 10 s' },
+  vehicles: [50, 'vehicles'],
+  days: [7, 'days of readings, one every 10 s'],
 } as const;
 
 const readingsPerDay = 8640;
 const chunkMs = 7 * 86_400_000;
 
-interface Size {
-  table: number;
-  indexes: number;
-  toast: number;
-  total: number;
-}
-
-async function sizeOf(pool: Pool): Promise<Size> {
-  const { rows } = await pool.query<Size>(
-    `select sum(table_bytes)::bigint as table, sum(index_bytes)::bigint as indexes, sum(toast_bytes)::bigint as toast,
-      sum(total_bytes)::bigint as total from hypertable_detailed_size('reading')`,
+/** Bytes of the table: total, rows, long values and indexes. */
+async function readBytes(pool: Pool): Promise<[total: number, rows: number, toast: number, indexes: number]> {
+  const { rows } = await pool.query<{ bytes: [number, number, number, number] }>(
+    `select array[sum(total_bytes), sum(table_bytes), sum(toast_bytes), sum(index_bytes)]::float8[] as bytes
+    from hypertable_detailed_size('reading')`,
   );
   if (!rows[0]) throw new Error('the database returned no size of the table reading');
-  return rows[0];
+  return rows[0].bytes;
 }
 
-function bytesEach({ table, indexes, toast, total }: Size, count: number): string[] {
-  return [total, table, toast, indexes].map((bytes) => figure(bytes / count));
-}
-
-export async function run(parameters: readonly string[]): Promise<void> {
-  const { vehicles, days } = readOptions(parameters, options);
-  await withEngines(async (engines) => {
-    printMachine(engines);
-    const { pool } = engines;
+export const benchmark = defineBenchmark(
+  'bytes per stored reading before and after compression, of vehicles that report every 10 s',
+  options,
+  async ({ pool }, { vehicles, days }) => {
     const fleet = await createFleet(pool, vehicles);
-    const rows = [['bytes a reading', 'whole', 'rows', 'long values', 'indexes', 'ratio']];
+    const table: [string, ...(number | string)[]][] = [];
     // Whole weeks since the epoch, so that every chunk is full.
     const until = new Date(Math.floor(Date.now() / chunkMs) * chunkMs);
+    const readings = vehicles * days * readingsPerDay;
     for (const drivingPercent of [10, 25, 100]) {
       await pool.query('truncate reading');
-      const { each } = await fillReadings(pool, fleet, {
-        readings: vehicles * days * readingsPerDay,
-        until,
-        drivingPercent,
-      });
-      const before = await sizeOf(pool);
+      const { each } = await fillReadings(pool, fleet, { readings, until, drivingPercent });
+      const before = await readBytes(pool);
       await compressReadings(pool);
-      const after = await sizeOf(pool);
+      const after = await readBytes(pool);
       const title = `vehicles that drive ${drivingPercent} % of the time`;
-      rows.push([`${title}, uncompressed`, ...bytesEach(before, each * vehicles), '']);
-      rows.push([`${title}, compressed`, ...bytesEach(after, each * vehicles), figure(before.total / after.total)]);
+      const perReading = (bytes: readonly number[]) => bytes.map((one) => one / each / vehicles);
+      table.push([`${title}, uncompressed`, ...perReading(before), '']);
+      table.push([`${title}, compressed`, ...perReading(after), before[0] / after[0]]);
     }
     console.log(`${vehicles} vehicles, ${days} days, a reading every 10 s (goal: at most 20 bytes, compressed)`);
-    printTable(rows);
-  });
-}
+    printTable(['bytes a reading', 'whole', 'rows', 'long values', 'indexes', 'ratio'], table);
+  },
+);

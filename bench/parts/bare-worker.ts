@@ -1,35 +1,36 @@
-// Second half of the reference pipeline: JSON.parse and one insert per job into a similar hypertable; no checks.
+// Second half of the bare pipeline: JSON.parse and one insert per job into a similar hypertable; no checks.
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { createPool } from '@odograph/database/pool';
 import { type Job, Worker } from 'bullmq';
-import type { BareSettings } from './bare-broker.ts';
-import { readSettings, serveParent } from './child-script.ts';
+import type { QueueSettings } from './bare-broker.ts';
+import { readSettings, serveParent } from './processes.ts';
 
 const concurrency = 4;
 
-const columns: readonly [name: string, type: string, value: (reading: TelemetryReading) => unknown][] = [
-  ['latitude', 'double precision', ({ location }) => location?.latitude],
-  ['longitude', 'double precision', ({ location }) => location?.longitude],
-  ['angle', 'double precision', ({ location }) => location?.angle],
-  ['altitude', 'double precision', ({ location }) => location?.altitude],
-  ['speed', 'double precision', ({ location }) => location?.speed],
-  ['satellites', 'smallint', ({ location }) => location?.satellites],
-  ['ignition', 'boolean', ({ status }) => status?.ignition],
-  ['movement', 'boolean', ({ status }) => status?.movement],
-  ['mileage', 'double precision', ({ status }) => status?.mileage],
-  ['autonomy', 'double precision', ({ status }) => status?.autonomy],
-  ['soc', 'double precision', ({ electric }) => electric?.soc],
-  ['current', 'double precision', ({ electric }) => electric?.current],
-  ['voltage', 'double precision', ({ electric }) => electric?.voltage],
-];
-const names = columns.map(([name]) => name).join(', ');
+/** Fields of the payload, which the columns are named after. */
+const fields = {
+  location: {
+    latitude: 'float8',
+    longitude: 'float8',
+    angle: 'float8',
+    altitude: 'float8',
+    speed: 'float8',
+    satellites: 'int2',
+  },
+  status: { ignition: 'boolean', movement: 'boolean', mileage: 'float8', autonomy: 'float8' },
+  electric: { soc: 'float8', current: 'float8', voltage: 'float8' },
+} as const;
+const columns = Object.entries(fields).flatMap(([group, types]) =>
+  Object.entries(types).map(([name, type]) => ({ group: group as keyof typeof fields, name, type })),
+);
+const names = columns.map(({ name }) => name).join(', ');
 const statement = `
   insert into bare_reading (application_id, received_at, device_id, vehicle_id, time, ${names})
   select 1, now(), device_id, substr(device_id, 7)::integer, to_timestamp(seconds), ${names}
-  from unnest($1::text[], $2::double precision[], ${columns.map(([, type], index) => `$${index + 3}::${type}[]`).join(', ')})
+  from unnest($1::text[], $2::float8[], ${columns.map(({ type }, index) => `$${index + 3}::${type}[]`).join(', ')})
     as incoming (device_id, seconds, ${names})`;
 
-const { redisUrl, databaseUrl, prefix } = readSettings<BareSettings>();
+const { redisUrl, databaseUrl, prefix } = readSettings<QueueSettings>();
 const pool = createPool({ url: databaseUrl, name: 'bare', size: concurrency });
 
 async function work({ data: { uploads } }: Job<{ uploads: { deviceId: string; text: string }[] }>): Promise<void> {
@@ -37,7 +38,7 @@ async function work({ data: { uploads } }: Job<{ uploads: { deviceId: string; te
   await pool.query(statement, [
     uploads.map(({ deviceId }) => deviceId),
     readings.map(({ timestamp }) => timestamp),
-    ...columns.map(([, , value]) => readings.map(value)),
+    ...columns.map(({ group, name }) => readings.map((reading) => Reflect.get(reading[group] ?? {}, name) as unknown)),
   ]);
 }
 

@@ -53,3 +53,13 @@ export async function createFleet(
   );
   return { applicationId, token, secret, vehicles };
 }
+
+/** Gives every vehicle without a latest state a position in the country. */
+export async function spreadFleet(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into vehicle_latest (vehicle_id, time, location, location_time, status, status_time, received_at)
+    select id, now(), jsonb_build_object('latitude', 43 + random() * 6, 'longitude', -1 + random() * 8, 'angle', 90), now(),
+      '{"ignition": false}', now(), now() from vehicle on conflict (vehicle_id) do nothing`,
+  );
+  await pool.query('vacuum analyze vehicle, vehicle_latest, device_link');
+}

@@ -1,9 +1,9 @@
 // A child process that loads a broker over many connections, controlled by messages of its parent.
+import type { Socket } from 'node:net';
 import { deviceTopic } from '@odograph/contracts/topics';
-import { readSettings, serveParent } from './child-script.ts';
-import { openMqtt } from './mqtt.ts';
-import { Publisher } from './publisher.ts';
-import { TimeHistogram } from './statistics.ts';
+import { openMqtt, payloadTemplate, publishPacket, timestampOffset } from './mqtt.ts';
+import { readSettings, serveParent } from './processes.ts';
+import { TimeHistogram } from './report.ts';
 
 export interface GeneratorSettings {
   port: number;
@@ -21,7 +21,7 @@ export interface LoadPlan {
   rate: number;
   /** Device time of each device's first upload, UNIX milliseconds. */
   firstTimestampMs: number;
-  /** Difference between successive readings of one device. */
+  /** Difference between the device times of successive readings of one device; at least 1. */
   stepMs: number;
 }
 
@@ -34,8 +34,130 @@ export interface LoadResult {
   pubackP99Ms: number;
 }
 
+const pubackBytes = 4;
+const secondsLength = 10;
+const millisecondsLength = 3;
+const zero = 0x30;
+
+/** Builds an upload of one reading, or of an array of several, and says where their timestamps begin. */
+function uploadTemplate(variant: number, readings: number): { payload: Buffer; timestampsAt: number[] } {
+  const reading = payloadTemplate(variant);
+  if (readings === 1) return { payload: reading, timestampsAt: [timestampOffset] };
+  const payload = Buffer.from(`[${Array.from({ length: readings }, () => reading.toString()).join(',')}]`);
+  const starts = Array.from({ length: readings }, (_unused, index) => 1 + index * (reading.length + 1));
+  return { payload, timestampsAt: starts.map((start) => start + timestampOffset) };
+}
+
 const { port, deviceIds, secret, inFlight, readings } = readSettings<GeneratorSettings>();
 let histogram = new TimeHistogram();
+
+/**
+ * One connection of the load. Packets are encoded once, one per slot in flight; sending one writes thirteen digits of
+ * timestamp and passes a slice of the same buffer to the socket. The PUBACK frees the slot.
+ */
+class Publisher {
+  readonly #socket: Socket;
+  readonly #packets: Buffer;
+  readonly #packetBytes: number;
+  readonly #timestampsAt: readonly number[];
+  readonly #sentAt = new Float64Array(inFlight);
+  #place = 0;
+  #inFlight = 0;
+  #uploads = 0;
+  #sent = 0;
+  #firstTimestampMs = 0;
+  #stepMs = 1;
+  #bytesOfPuback = 0;
+  #packetId = 0;
+
+  constructor(socket: Socket, topic: string, seed: number) {
+    const packets = Array.from({ length: inFlight }, (_, place) =>
+      publishPacket(topic, place + 1, uploadTemplate(seed + place, readings).payload),
+    );
+    this.#socket = socket;
+    this.#packets = Buffer.concat(packets);
+    this.#packetBytes = packets[0]?.length ?? 0;
+    if (packets.some(({ length }) => length !== this.#packetBytes)) throw new Error('payloads differ in length');
+    const { payload, timestampsAt } = uploadTemplate(seed, readings);
+    this.#timestampsAt = timestampsAt.map((at) => this.#packetBytes - payload.length + at);
+  }
+
+  assign(uploads: number, { firstTimestampMs, stepMs }: LoadPlan): void {
+    this.#uploads = uploads;
+    this.#firstTimestampMs = firstTimestampMs;
+    this.#stepMs = stepMs;
+    this.#sent = 0;
+  }
+
+  get #free(): number {
+    return Math.min(this.#sentAt.length - this.#inFlight, this.#uploads - this.#sent);
+  }
+
+  /** Sends one upload that was due at `dueMs`. @returns false when no slot is free */
+  sendOne(dueMs: number): boolean {
+    if (this.#free === 0) return false;
+    this.#send(1, dueMs);
+    return true;
+  }
+
+  /** Fills all free slots. */
+  sendAll(): void {
+    const toEnd = this.#sentAt.length - this.#place;
+    const free = this.#free;
+    if (free === 0) return;
+    const now = performance.now();
+    this.#send(Math.min(free, toEnd), now);
+    if (free > toEnd) this.#send(free - toEnd, now);
+  }
+
+  /** Processes received PUBACKs. @returns their number */
+  receive(chunk: Buffer): number {
+    const now = performance.now();
+    let count = 0;
+    for (const byte of chunk) {
+      if (this.#bytesOfPuback >= 2) this.#packetId = this.#packetId * 256 + byte;
+      this.#bytesOfPuback += 1;
+      if (this.#bytesOfPuback < pubackBytes) continue;
+      histogram.record(now - (this.#sentAt[this.#packetId - 1] ?? now));
+      this.#bytesOfPuback = 0;
+      this.#packetId = 0;
+      count += 1;
+    }
+    this.#inFlight -= count;
+    return count;
+  }
+
+  /** Sends adjacent slots in one write. */
+  #send(count: number, dueMs: number): void {
+    const start = this.#place * this.#packetBytes;
+    for (let index = 0; index < count; index += 1) {
+      this.#writeTimestamps(start + index * this.#packetBytes);
+      this.#sentAt[this.#place + index] = dueMs;
+    }
+    this.#place = (this.#place + count) % this.#sentAt.length;
+    this.#inFlight += count;
+    this.#socket.write(this.#packets.subarray(start, start + count * this.#packetBytes));
+  }
+
+  #writeTimestamps(start: number): void {
+    for (const [index, at] of this.#timestampsAt.entries()) {
+      const reading = this.#sent * this.#timestampsAt.length + index;
+      const milliseconds = Math.floor(this.#firstTimestampMs + reading * this.#stepMs);
+      this.#writeDigits(start + at, secondsLength, Math.floor(milliseconds / 1000));
+      this.#writeDigits(start + at + secondsLength + 1, millisecondsLength, milliseconds % 1000);
+    }
+    this.#sent += 1;
+  }
+
+  #writeDigits(at: number, length: number, value: number): void {
+    let left = value;
+    for (let digit = length - 1; digit >= 0; digit -= 1) {
+      this.#packets[at + digit] = zero + (left % 10);
+      left = Math.floor(left / 10);
+    }
+  }
+}
+
 let left = 0;
 let paced = false;
 let done: () => void = () => undefined;
@@ -43,9 +165,7 @@ let done: () => void = () => undefined;
 async function connectPublisher(deviceId: string, index: number): Promise<Publisher> {
   const socket = await openMqtt({ port, clientId: deviceId, password: secret }, () => undefined);
   socket.removeAllListeners('data');
-  const record = { record: (ms: number) => histogram.record(ms) };
-  const shape = { topic: deviceTopic(deviceId, 'telemetry'), seed: index * inFlight, inFlight, readings };
-  const publisher = new Publisher(socket, shape, record);
+  const publisher = new Publisher(socket, deviceTopic(deviceId, 'telemetry'), index * inFlight);
   socket.on('data', (chunk: Buffer) => {
     left -= publisher.receive(chunk);
     if (!paced) publisher.sendAll();
@@ -77,13 +197,13 @@ function pace({ uploads, rate }: LoadPlan): void {
 }
 
 async function load(plan: LoadPlan): Promise<LoadResult> {
-  const { uploads, rate, firstTimestampMs, stepMs } = plan;
+  const { uploads, rate } = plan;
   histogram = new TimeHistogram();
   left = uploads;
   paced = rate > 0;
   for (const [index, publisher] of publishers.entries()) {
     const share = Math.floor(uploads / publishers.length) + (index < uploads % publishers.length ? 1 : 0);
-    publisher.assign({ uploads: share, firstTimestampMs, stepMs });
+    publisher.assign(share, plan);
   }
   const finished = new Promise<void>((resolve) => {
     done = resolve;

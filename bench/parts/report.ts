@@ -1,28 +1,47 @@
 import { cpus, totalmem } from 'node:os';
-import type { Engines } from './engines.ts';
-import { median } from './statistics.ts';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+
+/** Results of the rounds of each contender, by name. */
+export type Series = Readonly<Record<string, readonly number[]>>;
+
+/** Takes one figure of each result. */
+export function seriesOf<Result>(
+  results: Readonly<Record<string, readonly Result[]>>,
+  value: (result: Result) => number,
+): Record<string, number[]> {
+  return Object.fromEntries(Object.entries(results).map(([name, rounds]) => [name, rounds.map(value)]));
+}
+
+/** Computes the median. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
+}
+
+const maxMs = 60_000;
+
+/** A histogram of times in milliseconds with three significant digits. */
+export class TimeHistogram {
+  readonly #microseconds: RecordableHistogram = createHistogram({ highest: maxMs * 1000, figures: 3 });
+
+  record(ms: number): void {
+    this.#microseconds.record(Math.min(maxMs * 1000, Math.max(1, Math.round(ms * 1000))));
+  }
+
+  /** Returns a quantile (0 to 1) in ms; NaN when empty. */
+  quantile(share: number): number {
+    const { count } = this.#microseconds;
+    return count === 0 ? Number.NaN : this.#microseconds.percentile(share * 100) / 1000;
+  }
+}
 
 /** Formats a number with a precision that fits its size. */
 export function figure(value: number): string {
   if (Number.isNaN(value)) return '-';
   const digits = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits });
-}
-
-/** Prints a table; the first column is aligned left, the others right. */
-export function printTable(rows: readonly (readonly string[])[]): void {
-  keepCells(rows);
-  printRows(rows);
-}
-
-function printRows(rows: readonly (readonly string[])[]): void {
-  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  for (const row of rows) {
-    const cells = row.map((cell, column) =>
-      column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-    );
-    console.log(`  ${cells.join('   ')}`);
-  }
 }
 
 /** A figure of a benchmark. */
@@ -45,39 +64,49 @@ export function takePrinted(): Row[] {
   return rows;
 }
 
-/** Prints a title, which the figures below it bear. */
-export function printSection(title: string, details: string): void {
-  section = title;
-  console.log(`\n${title}: ${details}`);
-}
-
 function keep(name: string, unit: string, values: readonly number[]): void {
   if (values.length === 0 || values.some(Number.isNaN)) return;
   const what = section === '' ? name : `${section}: ${name}`;
   printed.push({ what, unit, median: median(values), min: Math.min(...values), max: Math.max(...values) });
 }
 
-const numberOf = (cell: string): number => Number(cell.replaceAll(',', '').trim() || Number.NaN);
+/** Prints a title, which the figures below it bear. */
+export function printSection(title: string, details: string): void {
+  section = title;
+  console.log(`\n${title}: ${details}`);
+}
 
-/** Keeps the numbers of a table whose first row names its columns. */
-function keepCells([header = [], ...rows]: readonly (readonly string[])[]): void {
-  for (const [name = '', ...cells] of rows)
-    for (const [column, cell] of cells.entries()) keep(name, header[column + 1] ?? '', [numberOf(cell)]);
+/** Prints rows with the first column aligned left, the others right. */
+function printCells(rows: readonly (readonly string[])[]): void {
+  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  for (const [first = '', ...others] of rows) {
+    const cells = others.map((cell, index) => cell.padStart(widths[index + 1] ?? 0));
+    console.log(`  ${[first.padEnd(widths[0] ?? 0), ...cells].join('   ')}`);
+  }
+}
+
+/** Prints a table of figures; its first row names the columns. */
+export function printTable(
+  header: readonly string[],
+  rows: readonly (readonly [string, ...(number | string)[]])[],
+): void {
+  for (const [name, ...cells] of rows) {
+    for (const [column, cell] of cells.entries()) {
+      if (typeof cell === 'number') keep(name, header[column + 1] ?? '', [cell]);
+    }
+  }
+  printCells([header, ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? figure(cell) : cell)))]);
 }
 
 /** Prints the rounds of each series with minimum, median and maximum. */
-export function printRounds(series: Readonly<Record<string, readonly number[]>>, unit: string): void {
+export function printRounds(series: Series, unit: string): void {
   for (const [name, values] of Object.entries(series)) keep(name, unit, values);
   const rounds = Math.max(...Object.values(series).map((values) => values.length));
-  const numbers = Array.from({ length: rounds }, (_, round) => `round ${round + 1}`);
-  printRows([
-    [unit, ...numbers, 'min', 'median', 'max'],
+  printCells([
+    [unit, ...Array.from({ length: rounds }, (_, round) => `round ${round + 1}`), 'min', 'median', 'max'],
     ...Object.entries(series).map(([name, values]) => [
       name,
-      ...numbers.map((_number, round) => figure(values[round] ?? Number.NaN)),
-      figure(Math.min(...values)),
-      figure(median(values)),
-      figure(Math.max(...values)),
+      ...[...values, Math.min(...values), median(values), Math.max(...values)].map(figure),
     ]),
   ]);
 }
@@ -101,9 +130,13 @@ export function describeMachine(): string {
   return `${processors.length} cores (${processors[0]?.model ?? 'unknown'}), ${memory} GiB, Node.js ${process.version}`;
 }
 
+let engines = '';
+
+/** The engines of the last benchmark. */
+export const describeEngines = (): string => engines;
+
 /** Prints the machine and the engines, which every figure depends on. */
-export function printMachine({ database, redis }: Pick<Engines, 'database' | 'redis'>): void {
-  console.log(`machine   ${describeMachine()}`);
-  console.log(`database  ${database}`);
-  console.log(`redis     ${redis}\n`);
+export function printMachine({ database, redis }: { readonly database: string; readonly redis: string }): void {
+  engines = `database ${database}; Redis ${redis}`;
+  console.log(`machine   ${describeMachine()}\ndatabase  ${database}\nredis     ${redis}\n`);
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ProcessUsage } from './child-script.ts';
 import type { Engines } from './engines.ts';
+import { type Process, readKernelUsage } from './processes.ts';
 
 /** The table that Telegraf writes to, one row per upload. */
 export const telegrafTable = 'telegraf_reading';
@@ -64,21 +64,8 @@ async function createTable({ pool }: Engines): Promise<void> {
   await pool.query(`create index on ${telegrafTable} (time, device_id)`);
 }
 
-/** Reads CPU time and memory from the kernel; Linux only (proc(5), /proc/pid/stat and statm). */
-async function readUsage(pid: number): Promise<ProcessUsage> {
-  const [stat, memory] = await Promise.all([
-    readFile(`/proc/${pid}/stat`, 'utf8'),
-    readFile(`/proc/${pid}/statm`, 'utf8'),
-  ]);
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return {
-    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
-    residentBytes: Number(memory.split(' ')[1]) * 4096,
-  };
-}
-
 /** Starts Telegraf between a broker and its own table; it stops with the engines at the latest. */
-export async function startTelegraf(engines: Engines, program: string, brokerPort: number) {
+export async function startTelegraf(engines: Engines, program: string, brokerPort: number): Promise<Process> {
   await createTable(engines);
   const file = join(engines.directory, 'telegraf.conf');
   await writeFile(file, configuration(brokerPort, engines.databaseUrl));
@@ -89,5 +76,5 @@ export async function startTelegraf(engines: Engines, program: string, brokerPor
     await exited;
   };
   engines.onStop('Telegraf', stop);
-  return { usage: () => readUsage(child.pid ?? 0), stop };
+  return { usage: () => readKernelUsage(child.pid ?? 0), stop };
 }

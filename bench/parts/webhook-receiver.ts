@@ -1,6 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+// A child process that receives deliveries of webhooks and checks their order.
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { serveParent } from './child-script.ts';
+import { text } from 'node:stream/consumers';
+import { serveParent } from './processes.ts';
 
 /** Deliveries received so far. */
 export interface Arrivals {
@@ -25,13 +27,8 @@ function note(body: string): void {
   events += 1;
 }
 
-const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-  let body = '';
-  request.setEncoding('utf8');
-  request.on('data', (chunk: string) => {
-    body += chunk;
-  });
-  request.on('end', () => {
+const server = createServer((request, response) => {
+  void text(request).then((body) => {
     note(body);
     response.writeHead(204).end();
   });

@@ -1,18 +1,14 @@
-import { existsSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { browserPath } from '@odograph/testkit/programs';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
-import { startOdograph } from './contender.ts';
-import { type Engines, type Pool, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import { planLoad } from './measure-load.ts';
-import { figure, printMachine, printTable } from './report.ts';
-import { adminToken, startServices } from './service-process.ts';
+import { defineBenchmark, UsageError } from './parts/benchmark.ts';
+import { planLoad, startOdograph } from './parts/contenders.ts';
+import type { Engines, Pool } from './parts/engines.ts';
+import { type BenchFleet, createFleet, spreadFleet } from './parts/fleet.ts';
+import { adminToken, startServices } from './parts/processes.ts';
+import { figure, printTable } from './parts/report.ts';
 
-/** The parts of the benchmark that need a browser. */
-export const screenParts: readonly string[] = ['map', 'list', 'chart'];
-
-const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const viewport = { width: 1280, height: 800 };
 const fleetSizes = [10_000, 50_000];
 const timeoutMs = 120_000;
@@ -21,10 +17,11 @@ const readingsOfYear = 525_600;
 const panMs = 10_000;
 const settlingMs = 5000;
 
-export interface ScreenSettings {
-  readonly rate: number;
-  readonly mapSeconds: number;
-}
+const options = {
+  part: ['all', 'map, list, chart, or all of them'],
+  rate: [2000, 'uploads a second while the map is watched, each of another vehicle'],
+  mapSeconds: [60, 'how long each map is watched; docs/performance.md has figures of 600'],
+} as const;
 
 interface Console {
   readonly engines: Engines;
@@ -35,15 +32,14 @@ interface Console {
 }
 
 function startBrowser(): Promise<Browser> {
-  const executablePath = programs.find((path) => existsSync(path));
-  if (executablePath === undefined) throw new Error(`needs ${programs.join(' or ')}`);
+  if (browserPath === undefined) throw new Error('needs Chromium or Google Chrome in /usr/bin');
   const args = [
     '--no-sandbox',
     '--use-angle=swiftshader',
     '--enable-unsafe-swiftshader',
     '--enable-precise-memory-info',
   ];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath: browserPath, args });
 }
 
 /** Adds vehicles until there are so many, with a position in the country each. */
@@ -54,12 +50,7 @@ async function growFleet(pool: Pool, { applicationId }: BenchFleet, count: numbe
     from generate_series((select count(*) from vehicle) + 1, $2::integer) as n`,
     [applicationId, count],
   );
-  await pool.query(
-    `insert into vehicle_latest (vehicle_id, time, location, location_time, status, status_time, received_at)
-    select id, now(), jsonb_build_object('latitude', 43 + random() * 6, 'longitude', -1 + random() * 8, 'angle', 90), now(),
-      '{"ignition": false}', now(), now() from vehicle on conflict (vehicle_id) do nothing`,
-  );
-  await pool.query('vacuum analyze vehicle, vehicle_latest, device_link');
+  await spreadFleet(pool);
 }
 
 async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
@@ -74,26 +65,18 @@ async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
   return page;
 }
 
-/** Counts the frames of a page and its longest pauses between two of them. */
+/** Counts the frames of a page from now on. */
 const countFrames = `(() => {
-  const frames = { gaps: [], last: performance.now() };
-  window.benchFrames = frames;
-  const next = (now) => { frames.gaps.push(now - frames.last); frames.last = now; requestAnimationFrame(next); };
+  window.benchFrames = 0;
+  const next = () => { window.benchFrames += 1; requestAnimationFrame(next); };
   requestAnimationFrame(next);
 })()`;
-const takeFrames = `(() => { const { gaps } = window.benchFrames; window.benchFrames.gaps = []; return gaps; })()`;
 
-interface Frames {
-  readonly perSecond: number;
-  readonly maxMs: number;
-}
-
-async function readFrames(page: Page, work: () => Promise<void>): Promise<Frames> {
-  await page.evaluate(takeFrames);
-  const start = performance.now();
+/** Measures the frames/s during some work. */
+async function measureFrames(page: Page, work: () => Promise<void>): Promise<number> {
+  const [before, start] = [Number(await page.evaluate('window.benchFrames')), performance.now()];
   await work();
-  const gaps = (await page.evaluate(takeFrames)) as number[];
-  return { perSecond: (gaps.length * 1000) / (performance.now() - start), maxMs: Math.max(...gaps) };
+  return ((Number(await page.evaluate('window.benchFrames')) - before) * 1000) / (performance.now() - start);
 }
 
 /** Drags the map to and fro. */
@@ -114,19 +97,12 @@ async function heapMiB(client: CDPSession): Promise<number> {
   return usedSize / 1024 ** 2;
 }
 
-/** Seconds that the page has spent in JavaScript. The rest of a frame is drawing, which a machine with a GPU does elsewhere. */
-async function scriptSeconds(client: CDPSession): Promise<number> {
-  const { metrics } = (await client.send('Performance.getMetrics')) as { metrics: { name: string; value: number }[] };
-  return metrics.find(({ name }) => name === 'ScriptDuration')?.value ?? Number.NaN;
-}
-
-/** Watches the map at an address while the fleet changes. @returns a column of figures */
-async function watchMap(console_: Console, path: string, seconds: number): Promise<string[]> {
+/** Watches the map at an address while the fleet changes. */
+async function watchMap(console_: Console, path: string, seconds: number): Promise<Record<string, number>> {
   const page = await signIn(console_);
   const client = await page.context().newCDPSession(page);
   let bytes = 0;
   await client.send('Network.enable');
-  await client.send('Performance.enable');
   client.on('Network.dataReceived', ({ dataLength }) => {
     bytes += dataLength;
   });
@@ -137,57 +113,48 @@ async function watchMap(console_: Console, path: string, seconds: number): Promi
   await delay(settlingMs);
   await page.evaluate(countFrames);
   const [heapBefore, bytesBefore, watchStart] = [await heapMiB(client), bytes, performance.now()];
-  const scriptBefore = await scriptSeconds(client);
-  const watched = await readFrames(page, () => delay(seconds * 1000));
-  const script = (await scriptSeconds(client)) - scriptBefore;
+  const watched = await measureFrames(page, () => delay(seconds * 1000));
   const rate = (bytes - bytesBefore) / ((performance.now() - watchStart) / 1000);
   const heapAfter = await heapMiB(client);
-  const panned = await readFrames(page, () => pan(page));
+  const panned = await measureFrames(page, () => pan(page));
   await page.context().close();
-  return [
-    firstMs,
-    watched.perSecond,
-    watched.maxMs,
-    (script * 1000) / seconds,
-    panned.perSecond,
-    panned.maxMs,
-    heapBefore,
-    heapAfter,
-    rate / 1000,
-  ].map(figure);
+  return {
+    'open until live, ms': firstMs,
+    'frames/s': watched,
+    'frames/s while dragged': panned,
+    'JavaScript heap at the start, MiB': heapBefore,
+    'at the end, MiB': heapAfter,
+    'received, kB/s': rate / 1000,
+    'load average': loadavg()[0] ?? Number.NaN,
+  };
 }
 
-async function measureMap(console_: Console, { rate, mapSeconds }: ScreenSettings): Promise<void> {
+async function measureMap(
+  console_: Console,
+  { rate, mapSeconds }: { rate: number; mapSeconds: number },
+): Promise<void> {
   const { engines, fleet } = console_;
-  const shape = { connections: rate, inFlight: 4, ingestProcesses: 1, profile: '' };
+  const shape = { connections: rate, inFlight: 4 };
   const platform = await startOdograph(engines, fleet, shape);
-  const columns: string[][] = [
-    [
-      `${figure(rate)} changes/s for ${mapSeconds} s`,
-      ...[
-        'open until live, ms',
-        'frames/s',
-        'longest frame, ms',
-        'JavaScript, ms each second',
-        'frames/s while dragged',
-        'longest frame while dragged, ms',
-      ],
-      ...['JavaScript heap at the start, MiB', 'at the end, MiB', 'received, kB/s', 'load average'],
-    ],
-  ];
+  const columns: [view: string, figures: Record<string, number>][] = [];
   for (const size of fleetSizes) {
     await growFleet(engines.pool, fleet, size);
     const views = { 'whole fleet': '/map', 'one city': `/map?vehicle=${fleet.vehicles[0]?.vehicleId}` };
     for (const [view, path] of Object.entries(views)) {
-      const uploads = rate * (mapSeconds + (4 * settlingMs + panMs) / 1000);
-      const loading = platform.generator.ask({ kind: 'load', ...planLoad(uploads, rate, rate) });
-      const figures = await watchMap(console_, path, mapSeconds);
-      columns.push([`${figure(size)} vehicles, ${view}`, ...figures, figure(loadavg()[0] ?? Number.NaN)]);
+      const plan = planLoad(rate * (mapSeconds + (4 * settlingMs + panMs) / 1000), rate, shape);
+      const loading = platform.generator.ask({ kind: 'load', ...plan });
+      columns.push([`${figure(size)} vehicles, ${view}`, await watchMap(console_, path, mapSeconds)]);
       await loading;
     }
   }
   await platform.stop();
-  printTable((columns[0] ?? []).map((_cell, row) => columns.map((column) => column[row] ?? '')));
+  printTable(
+    [`${figure(rate)} changes/s for ${mapSeconds} s`, ...columns.map(([view]) => view)],
+    Object.keys(columns[0]?.[1] ?? {}).map((name) => [
+      name,
+      ...columns.map(([, figures]) => figures[name] ?? Number.NaN),
+    ]),
+  );
 }
 
 /** Runs an action and waits for what it shows. @returns milliseconds */
@@ -207,19 +174,19 @@ async function measureList(console_: Console): Promise<void> {
     () => page.goto('/vehicles'),
     () => rows.first().waitFor(),
   );
-  const search = page.getByRole('searchbox');
   const found = page.getByRole('cell', { name: 'BN-1234-CH' });
-  const filter = await timeOf(
-    () => search.fill('BN-1234-CH'),
+  const search = await timeOf(
+    () => page.getByRole('searchbox').fill('BN-1234-CH'),
     () => found.waitFor(),
   );
   await page.context().close();
-  printTable([
-    [`table of ${figure(count)} vehicles`, ''],
-    ['open until the first rows, ms', figure(first)],
-    ['search until its row, ms', figure(filter)],
-    ['load average', figure(loadavg()[0] ?? Number.NaN)],
-  ]);
+  printTable(
+    [`table of ${figure(count)} vehicles`, 'ms'],
+    [
+      ['until the first rows', first],
+      ['search until its row', search],
+    ],
+  );
 }
 
 /** Stores a reading a minute for a year. */
@@ -251,17 +218,16 @@ async function measureChart(console_: Console): Promise<void> {
     () => page.locator('.chart canvas:not([data-before])').first().waitFor(),
   );
   await page.context().close();
-  printTable([
-    [`charts of a year, ${figure(readingsOfYear)} readings`, ''],
-    ['click until the first picture, ms', figure(year)],
-    ['load average', figure(loadavg()[0] ?? Number.NaN)],
-  ]);
+  printTable([`charts of a year, ${figure(readingsOfYear)} readings`, 'ms'], [['click until the first picture', year]]);
 }
 
-/** Measures screens of the console in Chromium, drawn by software. */
-export async function measureScreens(parts: readonly string[], settings: ScreenSettings): Promise<void> {
-  await withEngines(async (engines) => {
-    printMachine(engines);
+export const benchmark = defineBenchmark(
+  'map, table and chart of the console in Chromium, drawn by software',
+  options,
+  async (engines, { part, ...settings }) => {
+    if (!['all', 'map', 'list', 'chart'].includes(part)) {
+      throw new UsageError(`--part must be map, list, chart or all, not ${part}`);
+    }
     const fleet = await createFleet(engines.pool, settings.rate);
     const { httpUrl } = await startServices(engines, ['query', 'fleet', 'console']);
     const browser = await startBrowser();
@@ -273,8 +239,8 @@ export async function measureScreens(parts: readonly string[], settings: ScreenS
     });
     const account = { name: 'bench', password: ((await response.json()) as { password: string }).password };
     const console_ = { engines, fleet, httpUrl, browser, account };
-    if (parts.includes('map')) await measureMap(console_, settings);
-    if (parts.includes('list')) await measureList(console_);
-    if (parts.includes('chart')) await measureChart(console_);
-  });
-}
+    if (part === 'map' || part === 'all') await measureMap(console_, settings);
+    if (part === 'list' || part === 'all') await measureList(console_);
+    if (part === 'chart' || part === 'all') await measureChart(console_);
+  },
+);

@@ -1,0 +1,171 @@
+// A child process of many clients: connects devices over MQTT or Teltonika's TCP protocol and keeps them connected,
+// uploads packets of Teltonika devices, and forwards messages over HTTP as other systems do.
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { encodeMessage } from '@odograph/codec/encode-messages';
+import { crc16 } from '@odograph/codec/teltonika/crc16';
+import { encodeAvlRecords, encodeHello } from '@odograph/codec/teltonika/encode';
+import { wrapPacket } from '@odograph/codec/teltonika/packets';
+import { openMqtt } from './mqtt.ts';
+import { readSettings, serveParent } from './processes.ts';
+
+export interface StormSettings {
+  protocol: 'mqtt' | 'teltonika';
+  port: number;
+  deviceIds: { prefix: string; first: number; count: number };
+  secret: string;
+  /** Maximum of connections on their way. */
+  pending: number;
+}
+
+/** Times of records: UNIX ms of the first one of each device, and between two of a device. */
+export interface RecordTimes {
+  firstMs: number;
+  intervalMs: number;
+}
+
+/** The devices that upload are the first ones. */
+export interface TeltonikaUpload extends RecordTimes {
+  kind: 'upload';
+  devices: number;
+  packets: number;
+  recordsPerPacket: number;
+}
+
+export interface SourceUpload extends RecordTimes {
+  kind: 'forward';
+  httpUrl: string;
+  /** Connections that are kept open; each forwards for devices of its own, a request after the answer to the last. */
+  connections: number;
+  format: 'flespi' | 'traccar';
+  messagesPerRequest: number;
+  secret: string;
+  deviceIds: readonly string[];
+  /** A multiple of the connections and of the messages of a request. */
+  records: number;
+}
+
+const settings = readSettings<StormSettings>();
+const sockets: Socket[] = [];
+const addresses = 16;
+
+/**
+ * Clients bind to many loopback addresses; a single one exhausts ephemeral ports. Only Linux has all of 127.0.0.0/8 by
+ * default.
+ */
+function addressOf(index: number): string | undefined {
+  return process.platform === 'linux' ? `127.0.0.${1 + (index % addresses)}` : undefined;
+}
+
+async function openTeltonika(imei: string, localAddress: string | undefined): Promise<Socket> {
+  const { port } = settings;
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, ...(localAddress && { localAddress }) });
+  await once(socket, 'connect');
+  socket.write(encodeHello(imei));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  if (answer[0] !== 1) throw new Error(`IMEI ${imei} was refused`);
+  return socket;
+}
+
+/** Measures the time of some work. */
+async function timed(work: () => Promise<unknown>): Promise<{ seconds: number }> {
+  const start = performance.now();
+  await work();
+  return { seconds: (performance.now() - start) / 1000 };
+}
+
+async function connectAll(): Promise<void> {
+  const { protocol, port, deviceIds, secret, pending } = settings;
+  let next = 0;
+  const connectNext = async (): Promise<void> => {
+    while (next < deviceIds.count) {
+      const index = next;
+      next += 1;
+      const clientId = `${deviceIds.prefix}${deviceIds.first + index}`;
+      const localAddress = addressOf(index);
+      sockets[index] =
+        protocol === 'mqtt'
+          ? await openMqtt({ port, clientId, password: secret, localAddress }, () => undefined)
+          : await openTeltonika(clientId, localAddress);
+    }
+  };
+  await Promise.all(Array.from({ length: pending }, connectNext));
+}
+
+/** A record as a device with a CAN adapter sends it every second: a position and seven values. */
+const readingAt = (timestamp: number) => ({
+  timestamp,
+  location: { latitude: 48.8566, longitude: 2.3522, altitude: 35, angle: 90, satellites: 11, speed: 50 },
+  status: { ignition: true, movement: true, mileage: 12_345 },
+  can: Object.entries({ engine_rpm: '2071', external_voltage: '13.8', gsm_signal: '4', battery_voltage: '4.1' }).map(
+    ([key, value]) => ({ key, value }),
+  ),
+});
+
+const packetStart = 8;
+const recordsStart = packetStart + 2;
+
+/** Writes the times of the records and the checksum into a packet. */
+function setTimes(packet: Buffer, records: number, { firstMs, intervalMs }: RecordTimes): void {
+  const recordBytes = (packet.length - recordsStart - 5) / records;
+  for (let index = 0; index < records; index += 1) {
+    packet.writeBigUInt64BE(BigInt(firstMs + index * intervalMs), recordsStart + index * recordBytes);
+  }
+  packet.writeUInt32BE(crc16(packet.subarray(packetStart, -4)), packet.length - 4);
+}
+
+async function uploadAll({ devices, packets, recordsPerPacket, firstMs, intervalMs }: TeltonikaUpload): Promise<void> {
+  const records = Array.from({ length: recordsPerPacket }, () => readingAt(0));
+  const data = encodeAvlRecords('codec8Extended', records);
+  const uploadOne = async (socket: Socket): Promise<void> => {
+    const packet = wrapPacket(data);
+    for (let sent = 0; sent < packets; sent += 1) {
+      setTimes(packet, recordsPerPacket, { firstMs: firstMs + sent * recordsPerPacket * intervalMs, intervalMs });
+      socket.write(packet);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      if (answer.readUInt32BE() !== recordsPerPacket) throw new Error('not every record was acknowledged');
+    }
+  };
+  await Promise.all(sockets.slice(0, devices).map(uploadOne));
+}
+
+/** Sends a body and waits for the answer. @throws for any status but 200 */
+function post(agent: Agent, url: URL, secret: string, body: string): Promise<void> {
+  const headers = { authorization: `Bearer ${secret}`, 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, method: 'POST', headers }, (response) => {
+      response.resume().once('end', () => {
+        if (response.statusCode === 200) resolve();
+        else reject(new Error(`${url.pathname} answered ${response.statusCode}`));
+      });
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+async function forwardAll({ httpUrl, connections, format, secret, deviceIds, ...upload }: SourceUpload): Promise<void> {
+  const { records, messagesPerRequest, firstMs, intervalMs } = upload;
+  const url = new URL(`/in/${format}`, httpUrl);
+  const forward = async (connection: number): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const own = deviceIds.filter((_id, index) => index % connections === connection);
+    for (let sent = 0; sent < records / connections; sent += messagesPerRequest) {
+      const messages = Array.from({ length: messagesPerRequest }, (_message, index) => {
+        const record = sent + index;
+        const timeMs = firstMs + Math.floor(record / own.length) * intervalMs;
+        return encodeMessage(format, own[record % own.length] ?? '', readingAt(timeMs / 1000));
+      });
+      await post(agent, url, secret, JSON.stringify(messagesPerRequest === 1 ? messages[0] : messages));
+    }
+    agent.destroy();
+  };
+  await Promise.all(Array.from({ length: connections }, (_unused, connection) => forward(connection)));
+}
+
+serveParent({
+  connect: () => timed(connectAll),
+  upload: (upload: TeltonikaUpload) => timed(() => uploadAll(upload)),
+  forward: (upload: SourceUpload) => timed(() => forwardAll(upload)),
+});
