@@ -101,6 +101,7 @@ const rights: Readonly<Record<string, Right>> = {
   'DELETE registration-imports/:file_sha256': operate,
   'GET registration-fields': read,
   'POST import': operate,
+  'PUT map': administerPlatform,
   'GET pipeline': readPlatform,
   'GET audit': read,
   'GET audit/verify': administerPlatform,

@@ -17,6 +17,7 @@ const screens = [
   '/',
   '/sign-in',
   '/map',
+  '/map/settings',
   '/vehicles',
   '/vehicles/*',
   '/devices',

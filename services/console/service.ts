@@ -10,7 +10,8 @@ import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { deviceReference } from './device-reference/page.ts';
 import { importRoutes } from './imports.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
-import { mapOrigin, mapRoutes } from './map/routes.ts';
+import { mapOrigin, mapRoutes, settingOf } from './map/routes.ts';
+import { mapUploadRoutes } from './map/upload.ts';
 import { consolePages, showFailures } from './pages.ts';
 import { pipelineRoutes } from './pipeline.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
@@ -61,12 +62,13 @@ export const consoleService: Service<Http> = {
     const tlsPort = config.MQTT_TLS_CERTIFICATE === undefined ? undefined : config.MQTTS_PORT;
     await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });
     await operatorPages(http, guard, [queuePage(queues)]);
+    const mapFile = openMapFile(host);
     await operatorRoutes(http, guard, [
+      mapUploadRoutes(db, mapFile, settingOf(config)),
       quarantineRoutes(db, replayTarget),
       importRoutes(db, durable),
       pipelineRoutes(db),
     ]);
-    const mapFile = openMapFile(host);
     await viewerRoutes(http, guard, [mapRoutes(config, mapFile)]);
     await mapFile.check();
 

@@ -66,6 +66,9 @@ export function operatorApplications() {
 /** Whether the person runs the whole platform: an operator without limits. */
 export const isUnlimited = (): boolean => operator()?.limited === false;
 
+/** Whether the person may change the map of the console. */
+export const mayChangeMap = (): boolean => isUnlimited() && hasRole('administrator');
+
 /** Whether the person has a password that someone else has chosen. */
 export const mustChangePassword = (): boolean => person()?.mustChangePassword === true;
 

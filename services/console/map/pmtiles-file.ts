@@ -3,10 +3,23 @@ import { gunzipSync } from 'node:zlib';
 import { versionOf } from '@odograph/http/file-answer';
 import { vectorLayersOf } from '@odograph/map-tiles/metadata';
 
-/** The kind of tiles in the file, or its fault. */
-export type PmtilesState =
-  | { readonly fault: string }
-  | { readonly fault: undefined; readonly tiles: 'vector' | 'raster'; readonly attribution: string };
+/** What a file holds that browsers can read. */
+interface PmtilesContent {
+  readonly fault: undefined;
+  readonly tiles: 'vector' | 'raster';
+  readonly attribution: string;
+  /** The address that it was downloaded from, if its metadata says so. */
+  readonly source: string | undefined;
+  readonly minZoom: number;
+  readonly maxZoom: number;
+  /** West, south, east and north, degrees. */
+  readonly bounds: readonly number[];
+  readonly bytes: number;
+  readonly changedAt: Date;
+}
+
+/** The content of a file, or its fault. */
+export type PmtilesState = { readonly fault: string } | PmtilesContent;
 
 const headerBytes = 127;
 /** The root directory and the metadata of a planet are far smaller. */
@@ -44,6 +57,9 @@ function readHeader(bytes: Buffer) {
     internalCompression: bytes.readUInt8(97),
     tileCompression: bytes.readUInt8(98),
     tileType: bytes.readUInt8(99),
+    minZoom: bytes.readUInt8(100),
+    maxZoom: bytes.readUInt8(101),
+    bounds: [102, 106, 110, 114].map((position) => bytes.readInt32LE(position) / 1e7),
   };
 }
 
@@ -69,30 +85,50 @@ async function readPart(file: FileHandle, { offset, length }: Part, compression:
   }
 }
 
-function readMetadata(bytes: Buffer): { readonly attribution: string; readonly layers: readonly string[] } {
+function readMetadata(bytes: Buffer) {
   try {
     const metadata = JSON.parse(bytes.toString()) as Record<string, unknown>;
-    const { attribution } = metadata;
-    return { attribution: typeof attribution === 'string' ? attribution : '', layers: vectorLayersOf(metadata) };
+    const { attribution, source } = metadata;
+    return {
+      attribution: typeof attribution === 'string' ? attribution : '',
+      source: typeof source === 'string' ? source : undefined,
+      layers: vectorLayersOf(metadata),
+    };
   } catch (cause) {
     throw new PmtilesFault('is damaged', { cause });
   }
 }
 
-async function inspect(file: FileHandle, size: number): Promise<PmtilesState> {
+async function inspect(file: FileHandle): Promise<PmtilesContent> {
+  const { size, mtime } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
   const header = readHeader(buffer.subarray(0, bytesRead));
   requireReadable(header, size);
   await readPart(file, header.rootDirectory, header.internalCompression);
-  const { attribution, layers } = readMetadata(await readPart(file, header.metadata, header.internalCompression));
-  if (header.tileType !== vectorTiles) return { fault: undefined, tiles: 'raster', attribution };
-  if (!layers.includes('earth'))
+  const metadata = readMetadata(await readPart(file, header.metadata, header.internalCompression));
+  const { attribution, source, layers } = metadata;
+  const isVector = header.tileType === vectorTiles;
+  if (isVector && !layers.includes('earth'))
     throw new PmtilesFault('has no layer "earth"; vector tiles must be a Protomaps basemap');
-  return { fault: undefined, tiles: 'vector', attribution };
+  const { minZoom, maxZoom, bounds } = header;
+  const content = { attribution, source, minZoom, maxZoom, bounds, bytes: size, changedAt: mtime };
+  return { fault: undefined, tiles: isVector ? 'vector' : 'raster', ...content };
+}
+
+/** Reads what a PMTiles file holds. Its fault is a verb phrase, such as `is truncated`. @throws when it cannot be opened */
+export async function inspectPmtiles(path: string): Promise<PmtilesState> {
+  const file = await open(path);
+  try {
+    return await inspect(file);
+  } catch (error) {
+    if (error instanceof PmtilesFault) return { fault: error.message };
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 function describeFault(error: unknown): string {
-  if (error instanceof PmtilesFault) return error.message;
   const code = String(Object(error).code);
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: 'does not exist',
@@ -136,13 +172,8 @@ export class PmtilesFile {
   async #read(): Promise<PmtilesState> {
     const { etag } = versionOf(await stat(this.path));
     if (this.#state !== undefined && etag === this.#etag) return this.#state;
-    const file = await open(this.path);
-    try {
-      const state = await inspect(file, (await file.stat()).size);
-      this.#etag = etag;
-      return state;
-    } finally {
-      await file.close();
-    }
+    const state = await inspectPmtiles(this.path);
+    this.#etag = etag;
+    return state;
   }
 }

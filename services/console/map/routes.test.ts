@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseRange } from '@odograph/http/file-answer';
@@ -80,9 +80,9 @@ describe('the file of MAP_TILES', () => {
 
   it('is what the map is drawn from while it can be read, with its attribution', async () => {
     const file = { url: '/v1/x/map/tiles', attribution: 'Survey of Testland' };
-    expect(await settings()).toEqual({ ...file, kind: 'vector-file' });
+    expect(await settings()).toMatchObject({ ...file, kind: 'vector-file', setting: 'MAP_TILES' });
     await replace(createPmtiles({ tileType: 2, tile: Buffer.from('PNG') }));
-    expect(await settings()).toEqual({ ...file, kind: 'raster-file' });
+    expect(await settings()).toMatchObject({ ...file, kind: 'raster-file', file: { bbox: '-180,-85,180,85' } });
     expect(await consoleState()).toEqual({ ok: true, state: 'running' });
   });
 
@@ -97,7 +97,12 @@ describe('the file of MAP_TILES', () => {
     ['is damaged', () => replace(Buffer.concat([whole.subarray(0, 130), Buffer.alloc(whole.length - 130, 7)]))],
   ])('leaves the platform healthy and the map with outlines of countries when it %s', async (fault, damage) => {
     await damage();
-    expect(await settings()).toEqual({ kind: 'world', attribution: '', fault: expect.stringContaining(fault) });
+    expect(await settings()).toEqual({
+      kind: 'world',
+      attribution: '',
+      setting: 'MAP_TILES',
+      fault: expect.stringContaining(fault),
+    });
     const state = expect.stringContaining(`running; the map ${file} ${fault}`);
     expect(await consoleState()).toEqual({ ok: true, state });
     await replace(whole);
@@ -108,6 +113,37 @@ describe('the file of MAP_TILES', () => {
     await rm(file);
     const { status, body } = await createApiClient(platform.httpUrl, headers).get('/v1/x/map/tiles');
     expect([status, body.error]).toEqual([404, 'NOT_FOUND']);
+  });
+});
+
+describe('an uploaded map', () => {
+  it('replaces DATA_DIR/map.pmtiles once it is whole and usable, and only by an administrator without limits', async () => {
+    const own = await startTestPlatform([consoleService]);
+    const send = async (query: string, bytes: Buffer, authorization = headers.authorization) => {
+      const answer = await fetch(`${own.httpUrl}/v1/x/admin/map?${query}`, {
+        method: 'PUT',
+        headers: { authorization, 'content-type': 'application/octet-stream' },
+        body: new Uint8Array(bytes),
+      });
+      return [answer.status, await answer.json()];
+    };
+    const read = async () => (await createApiClient(own.httpUrl, headers).get('/v1/x/map')).body;
+    expect(await read()).toEqual({ kind: 'world', attribution: '' });
+    const part = (upload: string, offset: number) => `upload=${upload}&offset=${offset}&size=${whole.length}`;
+    const [one, other] = ['0'.repeat(16), '1'.repeat(16)];
+    expect(await send(part(one, 0), whole.subarray(0, 100))).toEqual([200, { isUsed: false }]);
+    expect(await read()).toMatchObject({ kind: 'world' });
+    expect(await send(part(one, 100), whole.subarray(100))).toEqual([200, { isUsed: true }]);
+    expect(await read()).toMatchObject({ kind: 'vector-file', file: { bytes: whole.length, maxZoom: 0 } });
+    const wrong = Buffer.alloc(whole.length, 7);
+    expect(await send(part(one, 0), wrong)).toMatchObject([400, { field: 'file' }]);
+    await send(part(one, 0), whole.subarray(0, 100));
+    await send(part(other, 0), whole.subarray(0, 100));
+    expect((await send(part(one, 100), whole.subarray(100)))[0]).toBe(412);
+    expect(await send(part(one, 0), whole, 'Bearer wrong')).toMatchObject([401, {}]);
+    expect(await read()).toMatchObject({ kind: 'vector-file' });
+    expect(await readdir(own.config.DATA_DIR)).toContain('map.pmtiles');
+    await own.stop();
   });
 });
 

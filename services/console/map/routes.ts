@@ -2,10 +2,12 @@ import { open } from 'node:fs/promises';
 import { Failure } from '@odograph/contracts/failures';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
-import { answers, word } from '@odograph/http/schemas';
+import { answers, moment, word } from '@odograph/http/schemas';
 import type { Config } from '@odograph/runtime/config';
 import Type, { type Static } from 'typebox';
 import type { PmtilesFile } from './pmtiles-file.ts';
+
+const mapSettings = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as const;
 
 const MapSettings = Type.Object(
   {
@@ -20,6 +22,22 @@ const MapSettings = Type.Object(
     fault: Type.Optional(
       Type.String({ description: 'why the file of the map cannot be used', examples: ['is truncated'] }),
     ),
+    setting: Type.Optional(word(mapSettings, { description: 'the setting that names the map' })),
+    file: Type.Optional(
+      Type.Object({
+        bbox: Type.String({ description: 'west,south,east,north in degrees', examples: ['9.4,47,9.7,47.3'] }),
+        minZoom: Type.Integer({ examples: [0] }),
+        maxZoom: Type.Integer({ examples: [15] }),
+        bytes: Type.Integer({ examples: [24_000_000] }),
+        changedAt: moment('when it was written'),
+        source: Type.Optional(
+          Type.String({
+            description: 'the address that it was downloaded from',
+            examples: ['https://build.protomaps.com/20261120.pmtiles'],
+          }),
+        ),
+      }),
+    ),
   },
   { title: 'MapSettings' },
 );
@@ -27,7 +45,10 @@ type MapSettings = Static<typeof MapSettings>;
 
 const tilesPath = '/v1/x/map/tiles';
 
-type MapConfig = Pick<Config, 'MAP_TILES_URL' | 'MAP_STYLE_URL' | 'MAP_ATTRIBUTION'>;
+type MapConfig = Pick<Config, (typeof mapSettings)[number] | 'MAP_ATTRIBUTION'>;
+
+/** Finds the setting that names the map. */
+export const settingOf = (config: MapConfig) => mapSettings.find((name) => config[name] !== undefined);
 
 /** The site that browsers load the map from, for the content security policy; undefined when that is this platform. */
 export function mapOrigin({ MAP_TILES_URL: tiles, MAP_STYLE_URL: style }: MapConfig): string | undefined {
@@ -37,12 +58,21 @@ export function mapOrigin({ MAP_TILES_URL: tiles, MAP_STYLE_URL: style }: MapCon
 
 async function settingsOf(config: MapConfig, file: PmtilesFile): Promise<MapSettings> {
   const { MAP_TILES_URL: tiles, MAP_STYLE_URL: style, MAP_ATTRIBUTION: attribution = '' } = config;
-  if (tiles !== undefined) return { kind: 'images', url: tiles, attribution };
-  if (style !== undefined) return { kind: 'style', url: style, attribution };
+  const name = settingOf(config);
+  const setting = name === undefined ? {} : { setting: name };
+  if (tiles !== undefined) return { kind: 'images', url: tiles, attribution, ...setting };
+  if (style !== undefined) return { kind: 'style', url: style, attribution, ...setting };
   const state = await file.check();
   if (state === undefined) return { kind: 'world', attribution: '' };
-  if (state.fault !== undefined) return { kind: 'world', attribution: '', fault: state.fault };
-  return { kind: `${state.tiles}-file`, url: tilesPath, attribution: attribution || state.attribution };
+  if (state.fault !== undefined) return { kind: 'world', attribution: '', fault: state.fault, ...setting };
+  const { minZoom, maxZoom, bytes, source } = state;
+  return {
+    ...{ kind: `${state.tiles}-file`, url: tilesPath, attribution: attribution || state.attribution, ...setting },
+    file: {
+      ...{ bbox: state.bounds.join(','), minZoom, maxZoom, bytes, changedAt: state.changedAt.toISOString() },
+      ...(source !== undefined && { source }),
+    },
+  };
 }
 
 /** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of its file. */

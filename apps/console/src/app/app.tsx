@@ -28,6 +28,7 @@ import { Shortcuts } from './shortcuts.tsx';
 
 const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/map$/, lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen)],
+  [/^\/map\/settings$/, lazy(async () => (await import('../screens/map-settings/screen.tsx')).MapSettingsScreen)],
   [/^\/vehicles$/, lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen)],
   [/^\/vehicles\/\d+(?:\/\w+)?$/, lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen)],
   [/^\/devices(?:\/[^/]+)?$/, lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen)],

@@ -4,6 +4,7 @@ import { accountTexts } from './accounts.ts';
 import { alarmTexts } from './alarms.ts';
 import { commonTexts } from './common.ts';
 import { deviceTexts } from './devices.ts';
+import { mapSettingsTexts } from './map-settings.ts';
 import type { Pair, TextTree } from './text-tree.ts';
 import { vehicleTexts } from './vehicles.ts';
 
@@ -16,7 +17,14 @@ type Translated<Tree> = {
       : Translated<Tree[Name]>;
 };
 
-const tree = { ...commonTexts, ...vehicleTexts, ...deviceTexts, ...alarmTexts, ...accountTexts };
+const tree = {
+  ...commonTexts,
+  ...vehicleTexts,
+  ...deviceTexts,
+  ...alarmTexts,
+  ...accountTexts,
+  ...mapSettingsTexts,
+};
 
 function translate(texts: TextTree, column: 0 | 1): object {
   const entries = Object.entries(texts).map(([name, text]) => {

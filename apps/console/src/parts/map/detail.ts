@@ -1,6 +1,6 @@
 import type { IControl, LayerSpecification, Map as MapLibreMap, StyleSpecification } from 'maplibre-gl';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
-import { checkSession } from '../../session.ts';
+import { checkSession, mayChangeMap } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Detail } from './pmtiles.ts';
 
@@ -45,10 +45,15 @@ async function loadDetail({ kind, url = '', attribution }: MapSettings, isDark: 
   return kind === 'vector-file' ? streetsOf(source.url, attribution, isDark) : imagesOf(source, attribution, isDark);
 }
 
-/** Tells the person, on the map, why it has less detail than usual. */
+/** Tells the person, on the map, why it has less detail than usual, and links those who may change it to its settings. */
 function createNotice(text: string): IControl {
   const element = document.createElement('p');
   Object.assign(element, { className: 'maplibregl-ctrl map-notice', role: 'status', textContent: text });
+  if (mayChangeMap()) {
+    const link = document.createElement('a');
+    Object.assign(link, { href: '/map/settings', textContent: texts.value.mapSettings.setUp });
+    element.append(' ', link);
+  }
   return { onAdd: () => element, onRemove: () => element.remove() };
 }
 
@@ -103,8 +108,9 @@ export function addDetail(map: MapLibreMap, isDark: boolean): void {
   const tell = (text: string) => void (isRemoved || map.addControl(createNotice(text), 'top-left'));
   const load = async () => {
     const settings = await answerOf(api.GET('/v1/x/map'));
-    const { map: text } = texts.value;
+    const { map: text, mapSettings } = texts.value;
     if (settings.fault !== undefined) tell(text.fileFault(settings.fault));
+    else if (settings.kind === 'world' && mayChangeMap()) tell(mapSettings.none);
     const site = new URL(settings.url ?? '', location.href).host;
     try {
       const [detail] = await Promise.all([loadDetail(settings, isDark), styled]);

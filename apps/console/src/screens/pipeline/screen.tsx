@@ -253,6 +253,9 @@ export function PipelineScreen() {
       {isUnlimited() && <h2>{text.more}</h2>}
       {isUnlimited() && (
         <nav class="page-links" aria-label={text.more}>
+          <a class="button" href="/map/settings">
+            {texts.value.mapSettings.title}
+          </a>
           <a class="button" href="/queues" data-load>
             {text.queues}
           </a>

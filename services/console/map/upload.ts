@@ -1,0 +1,77 @@
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import Type from 'typebox';
+import { inspectPmtiles, type PmtilesFile } from './pmtiles-file.ts';
+
+/** A part must arrive within HTTP_REQUEST_TIMEOUT_MS. */
+const maxPartBytes = 4 * 1024 ** 2;
+const maxFileBytes = 20 * 1024 ** 3;
+
+const Part = Type.Object({
+  upload: Type.String({ pattern: '^[0-9a-f]{16}$', description: 'chosen by the client, the same for all parts' }),
+  offset: Type.Integer({ minimum: 0, description: 'of the part in the file' }),
+  size: Type.Integer({ minimum: 1, maximum: maxFileBytes, description: 'of the file, in bytes' }),
+});
+type Part = Type.Static<typeof Part>;
+
+/** Removes uploads that were given up, and makes sure that a new one fits. @throws Failure TOO_LARGE */
+async function begin(path: string, size: number): Promise<void> {
+  const directory = dirname(path);
+  await mkdir(directory, { recursive: true });
+  const left = (await readdir(directory)).filter((name) => name.startsWith(`${basename(path)}.upload-`));
+  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
+  const { bavail, bsize } = await statfs(directory);
+  if (bavail * bsize < size) throw new Failure('TOO_LARGE', 'the disk of DATA_DIR is too small for the file');
+}
+
+/** @throws Failure CHANGED_MEANWHILE when the parts before it are missing, as after another upload was begun */
+async function writePart(path: string, { offset, size }: Part, bytes: Buffer): Promise<void> {
+  if (offset + bytes.length > size) throw invalidParameter('offset', 'and the part exceed the size');
+  const stored = offset === 0 ? 0 : ((await stat(path).catch(() => undefined))?.size ?? -1);
+  if (stored < offset) throw new Failure('CHANGED_MEANWHILE', 'another upload was begun meanwhile; begin again');
+  const file = await open(path, offset === 0 ? 'w' : 'r+');
+  try {
+    await file.write(bytes, 0, bytes.length, offset);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Takes a map file in parts and replaces DATA_DIR/map.pmtiles with it once it is whole and usable.
+ * @param setting names the setting of another map; uploads are refused then
+ */
+export function mapUploadRoutes(db: Database, file: PmtilesFile, setting: string | undefined): RoutePlugin {
+  return async (http) => {
+    http.addContentTypeParser(
+      'application/octet-stream',
+      { parseAs: 'buffer', bodyLimit: maxPartBytes },
+      (_request, body, done) => done(null, body),
+    );
+    http.put(
+      '/v1/x/admin/map',
+      { schema: { hide: true, querystring: Part }, bodyLimit: maxPartBytes },
+      async ({ query, body, ip, operator }) => {
+        if (setting !== undefined) throw new Failure('IN_USE', `${setting} is set: remove it to use an uploaded map`);
+        if (!Buffer.isBuffer(body)) throw new Failure('UNSUPPORTED_MEDIA_TYPE', 'the body must be octets');
+        const path = `${file.path}.upload-${query.upload}`;
+        if (query.offset === 0) await begin(file.path, query.size);
+        await writePart(path, query, body);
+        if (query.offset + body.length < query.size) return { isUsed: false };
+        const { fault } = await inspectPmtiles(path);
+        if (fault !== undefined) {
+          await rm(path);
+          throw new Failure('INVALID_PARAMETER', `the file ${fault}`, { field: 'file' });
+        }
+        await rename(path, file.path);
+        await auditChange(db, operatorOrigin({ ip, operator }), 'map.replace', 'map', { bytes: query.size });
+        return { isUsed: true };
+      },
+    );
+  };
+}

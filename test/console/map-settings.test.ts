@@ -1,0 +1,53 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createVehicle } from '@odograph/testkit/fixtures';
+import { createPmtiles } from '@odograph/testkit/pmtiles';
+import { hasBrowser } from '@odograph/testkit/programs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storeLatest } from '../../services/query/query.fixture.ts';
+import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
+import { createAccount } from './fleet.fixture.ts';
+
+let setup: ConsoleSetup;
+
+describe.skipIf(!hasBrowser)('the settings of the map', () => {
+  beforeAll(async () => {
+    setup = await startConsole();
+  });
+  afterAll(() => setup?.stop());
+
+  it('lead an administrator from a map without streets to the command for the fleet, and to an upload that is used at once', async () => {
+    const { platform, application, directory, open } = setup;
+    const vehicle = await createVehicle(platform.db, application);
+    await storeLatest(platform.db, vehicle.id, '2025-03-01T08:00:00Z', { location: { latitude: 48, longitude: 2 } });
+    const { page, errors } = await open('/map', await createAccount(platform, undefined, 'administrator'));
+    await page.getByRole('link', { name: 'Add a street map' }).click();
+    await page.getByText('npx odograph map download --bbox 1.8,47.8,2.2,48.2').waitFor();
+    for (const width of [390, 820, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+    expect(await findAllBarriers(page)).toEqual([]);
+
+    const file = join(directory, 'area.pmtiles');
+    await writeFile(file, 'no map');
+    await page.getByLabel('PMTiles file').setInputFiles(file);
+    await page.getByRole('button', { name: 'Upload' }).click();
+    await page.getByRole('alert').getByText('is not a PMTiles file').waitFor();
+    await writeFile(file, createPmtiles());
+    await page.getByLabel('PMTiles file').setInputFiles(file);
+    await page.getByRole('button', { name: 'Upload' }).click();
+    await page.getByText('The map is in use.').waitFor();
+    await page.getByText('Streets from a file of the platform').waitFor();
+    await page.getByText('Survey of Testland').waitFor();
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('show others the map alone', async () => {
+    const { page } = await setup.open('/map/settings', await setup.accountOf('administrator'));
+    await page.getByText('An administrator without limits changes the map.').waitFor();
+    expect(await page.getByRole('button', { name: 'Upload' }).count()).toBe(0);
+    await page.context().close();
+  });
+});
