@@ -29,8 +29,8 @@ export function delay(milliseconds: number, signal: AbortSignal): Promise<void> 
 }
 
 /** Doubles with each attempt; half of it is random, so that clients that failed together do not come back together. */
-export function backOffMs(attempt: number): number {
-  return Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs) * (0.5 + Math.random() / 2);
+export function backOffMs(attempt: number, maxMs = maxPauseMs): number {
+  return Math.min(firstPauseMs * 2 ** (attempt - 1), maxMs) * (0.5 + Math.random() / 2);
 }
 
 /** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3). */

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
+import { backOffMs } from '@odograph/runtime/clock';
+import { redisBackOffMs } from '@odograph/runtime/redis';
 import { currentTracer, inSpan } from '@odograph/runtime/tracing';
 import { type Job, type JobsOptions, Queue, QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
 
@@ -25,7 +27,6 @@ const jobOptions: JobsOptions = {
 const socketTimeoutMs = 5000;
 /** A worker waits up to 10 s for its next job on an open request, so silence means less there. */
 const workerSocketTimeoutMs = 15_000;
-const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
 /** Events of a queue that Redis keeps; a reader that misses one adds its job again. */
 const keptEvents = 1000;
@@ -45,7 +46,7 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
     protocol,
     enableOfflineQueue: false,
     // A queue that is closed while Redis is away would connect for ever.
-    retryStrategy: (attempt: number) => (queue.closing ? null : reconnectDelayMs(attempt)),
+    retryStrategy: (attempt: number) => (queue.closing ? null : redisBackOffMs(attempt)),
     socketTimeout: socketTimeoutMs,
   };
   const queue: TypedQueue<Name> = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(name, {
@@ -111,7 +112,7 @@ export function openVolatileQueue<Name extends QueueName>(
   { redisUrl, prefix }: QueueConnection,
 ): { add: DurableAdd<Name>; close(): Promise<void> } {
   const events = new QueueEvents(queue.name, {
-    connection: { url: redisUrl, protocol, maxRetriesPerRequest: null, retryStrategy: reconnectDelayMs },
+    connection: { url: redisUrl, protocol, maxRetriesPerRequest: null, retryStrategy: redisBackOffMs },
     prefix,
   });
   events.on('error', () => undefined);
@@ -146,13 +147,7 @@ export function countUnfinishedJobs(queue: Pick<Queue, 'getJobCountByTypes'>): P
   return queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
 }
 
-const firstRetryDelayMs = 200;
-const maxRetryDelayMs = 15_000;
-
-/** Exponential back-off: 200 ms after the first failure, doubling up to 15 s. */
-function retryDelayMs(attempt: number): number {
-  return Math.min(firstRetryDelayMs * 2 ** (attempt - 1), maxRetryDelayMs);
-}
+const jobBackOff = { minMs: 300, maxMs: 15_000 };
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {
   name: Name;
@@ -178,7 +173,7 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
       url: redisUrl,
       protocol,
       maxRetriesPerRequest: null,
-      retryStrategy: reconnectDelayMs,
+      retryStrategy: redisBackOffMs,
       socketTimeout: workerSocketTimeoutMs,
     },
     prefix,
@@ -216,7 +211,7 @@ async function attemptUntilDone<Name extends QueueName>(
       const error = cause instanceof Error ? cause : new Error(String(cause));
       onFailure(error, job.id);
       if (attempt >= maximumAttempts) throw new UnrecoverableError(error.message);
-      await delay(retryDelayMs(attempt), undefined, { signal: closing }).catch(() => undefined);
+      await delay(backOffMs(attempt, jobBackOff), undefined, { signal: closing }).catch(() => undefined);
       if (closing.aborted) throw error;
     }
   }

@@ -28,6 +28,23 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
   }
 }
 
+interface BackOff {
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** By which it grows with each failure; 2 by default. */
+  readonly factor?: number;
+}
+
+/**
+ * Computes the back-off before the next attempt, in milliseconds: it grows exponentially from `minMs` to `maxMs`, less a
+ * random half, so that attempts that failed together are not repeated together. packages/client, which is published on its
+ * own, has another one.
+ * @param failures in a row, from 1
+ */
+export function backOffMs(failures: number, { minMs, maxMs, factor = 2 }: BackOff, random = Math.random): number {
+  return Math.min(maxMs, minMs * factor ** (failures - 1)) * (0.5 + random() / 2);
+}
+
 /**
  * Creates a clock that returns the latest plausible present in UNIX milliseconds: setting the wall clock back while the
  * process runs does not put the present into the future. For rejecting future times; measure durations with

@@ -1,8 +1,12 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
+import { backOffMs } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 export type { Redis } from 'ioredis';
+
+/** The back-off before a connection to Redis is opened again. */
+export const redisBackOffMs = (failures: number): number => backOffMs(failures, { minMs: 100, maxMs: 1000 });
 
 /**
  * Opens a Redis connection that reconnects indefinitely and fails commands at once while Redis is unavailable, instead of
@@ -12,7 +16,7 @@ export function connectRedis(url: string, logger: Logger): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
-    retryStrategy: (attempt) => Math.min(attempt * 50, 1000),
+    retryStrategy: redisBackOffMs,
     lazyConnect: false,
     // RESP3 begins with HELLO, which proxies and access rules may refuse.
     protocol: 2,

@@ -9,7 +9,7 @@ const consoleSources = [
   ...['index.html', 'package.json', 'vite.config.ts', 'build.ts', 'public', 'src'].map(
     (name) => `apps/console/${name}`,
   ),
-  ...['packages/client/event-stream.ts', 'packages/contracts/fields.ts', 'NOTICE'],
+  ...['packages/client/event-stream.ts', 'packages/client/retry.ts', 'packages/contracts/fields.ts', 'NOTICE'],
 ];
 
 /** Builds what the platform serves: the console and the clients of its interface, each if its sources have changed. */

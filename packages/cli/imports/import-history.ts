@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMs } from '@odograph/runtime/clock';
 import type { AdminApi } from '../server/admin-api.ts';
 import { Refusal, Unreachable } from '../server/admin-api.ts';
 import type { HistoryRow } from './rows.ts';
@@ -197,13 +198,13 @@ class RowSender {
 /** Sends a request until the platform takes it. @throws Refusal, Unreachable */
 async function post(api: AdminApi, body: object): Promise<ImportAnswer> {
   const end = performance.now() + timeoutMs;
-  for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 10_000)) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return (await api.post('import', body)) as ImportAnswer;
     } catch (error) {
       const isPassing = error instanceof Unreachable || (error instanceof Refusal && [429, 503].includes(error.status));
       if (!isPassing || performance.now() > end) throw error;
-      await delay(waitMs);
+      await delay(backOffMs(attempt, { minMs: 250, maxMs: 10_000 }));
     }
   }
 }

@@ -2,7 +2,7 @@ import type { EventType } from '@odograph/contracts/events';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import type { EventPage, EventRequest, PlatformEvent } from '@odograph/event-list/read-events';
 import type { Attempt } from './context.ts';
-import { backOffMs, deadLetterAfterMs } from './health.ts';
+import { attemptDelayMs, deadLetterAfterMs } from './health.ts';
 import type { ProgressLog } from './progress.ts';
 import type { Retry, VehicleKey } from './queries.ts';
 
@@ -168,7 +168,7 @@ export class VehicleRetries {
 
   /** Adds a vehicle whose event failed for the first time. @param cursor right before the event */
   add(vehicle: VehicleKey, cursor: EventCursor, { retryAfterMs }: Attempt, now: Date): void {
-    const nextAttemptAt = new Date(now.getTime() + backOffMs(1, retryAfterMs));
+    const nextAttemptAt = new Date(now.getTime() + attemptDelayMs(1, retryAfterMs));
     const retry = { cursor, failures: 1, failingSince: now, nextAttemptAt };
     this.#retries.set(vehicle, retry);
     this.#progress.retryChanged(vehicle, retry);
@@ -214,7 +214,7 @@ export class VehicleRetries {
     const failures = retry.failures + 1;
     this.#change(vehicle, retry, {
       failures,
-      nextAttemptAt: new Date(now.getTime() + backOffMs(failures, retryAfterMs)),
+      nextAttemptAt: new Date(now.getTime() + attemptDelayMs(failures, retryAfterMs)),
     });
     return now.getTime() - retry.failingSince.getTime() >= deadLetterAfterMs;
   }

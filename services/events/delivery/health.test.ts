@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { backOffMs } from './health.ts';
+import { attemptDelayMs } from './health.ts';
 import { parseRetryAfter } from './receiver.ts';
 
 const [second, hour, day] = [1000, 3_600_000, 86_400_000];
@@ -11,8 +11,8 @@ it.each([
   ['what Retry-After asks for', 1, 6 * hour, 6 * hour],
   ['a day at most, whatever Retry-After asks for', 1, 10 * day, day],
 ])('backs off %s', (_case, failures, retryAfterMs, expected) => {
-  expect(backOffMs(failures, retryAfterMs, () => 1)).toBe(expected);
-  expect(backOffMs(failures, retryAfterMs, () => 0)).toBe(retryAfterMs === 0 ? expected / 2 : expected);
+  expect(attemptDelayMs(failures, retryAfterMs, () => 1)).toBe(expected);
+  expect(attemptDelayMs(failures, retryAfterMs, () => 0)).toBe(retryAfterMs === 0 ? expected / 2 : expected);
 });
 
 it.each([

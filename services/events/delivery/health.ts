@@ -1,3 +1,4 @@
+import { backOffMs } from '@odograph/runtime/clock';
 import type { Attempt } from './context.ts';
 import type { ReceiverHealth } from './queries.ts';
 
@@ -10,20 +11,16 @@ const failuresBeforePause = 10;
 /** An event that fails for this long becomes a dead letter. */
 export const deadLetterAfterMs = 3 * 86_400_000;
 
-const minBackOffMs = 5000;
-const factor = 4;
-const maxBackOffMs = 2 * 3_600_000;
+const backOff = { minMs: 5000, maxMs: 2 * 3_600_000, factor: 4 };
 const maxRetryAfterMs = 24 * 3_600_000;
 
 /**
- * Computes the back-off before the next attempt: 5 s, 20 s, 80 s and so on up to two hours, less a random half, so that attempts
- * that failed together are not repeated together.
+ * Computes the time until the next attempt, in milliseconds: 5 s, 20 s, 80 s and so on up to two hours, less a random half.
  * @param failures in a row, from 1
  * @param retryAfterMs the receiver's `Retry-After`: at least this long, but no longer than a day
  */
-export function backOffMs(failures: number, retryAfterMs = 0, random: () => number = Math.random): number {
-  const wholeMs = Math.min(maxBackOffMs, minBackOffMs * factor ** (failures - 1));
-  return Math.round(Math.max(wholeMs * (0.5 + random() / 2), Math.min(retryAfterMs, maxRetryAfterMs)));
+export function attemptDelayMs(failures: number, retryAfterMs = 0, random = Math.random): number {
+  return Math.round(Math.max(backOffMs(failures, backOff, random), Math.min(retryAfterMs, maxRetryAfterMs)));
 }
 
 /**
@@ -82,6 +79,10 @@ export class ReceiverState {
     // Of attempts in flight together, the first failure begins the pause.
     if (!isWhole || this.isPaused(now)) return;
     const pauses = this.#health.pauses + 1;
-    this.#health = { ...this.#health, pauses, pausedUntil: new Date(now.getTime() + backOffMs(pauses, retryAfterMs)) };
+    this.#health = {
+      ...this.#health,
+      pauses,
+      pausedUntil: new Date(now.getTime() + attemptDelayMs(pauses, retryAfterMs)),
+    };
   }
 }

@@ -1,4 +1,5 @@
 import { readEvents, type StreamEvent } from '@odograph/client/event-stream';
+import { backOffMs, delay } from '@odograph/client/retry';
 import { signal } from '@preact/signals';
 import type { Schema } from '../api/client.ts';
 import { checkSession } from '../session.ts';
@@ -37,20 +38,10 @@ const pollMs = 10_000;
 /** How long to read at intervals before the stream is tried again. */
 const heldBackMs = 300_000;
 const watchMs = 2500;
-const firstPauseMs = 500;
-const maxPauseMs = 10_000;
+const maxBackOffMs = 10_000;
 
 /** Until when to read at intervals, in all streams of the page: a proxy that holds back one holds back all. */
 let heldBackUntilMs = 0;
-
-const delay = (milliseconds: number, cancel: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    cancel.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 
 /** How a connection ended: without an event, after events, or, when it was to end, with everything up to now. */
 type Outcome = 'failed' | 'held back' | 'ended' | 'up to date';
@@ -104,21 +95,21 @@ export class LiveStream {
   }
 
   async #run(): Promise<void> {
-    let pauseMs = firstPauseMs;
+    const pause = (milliseconds: number) => delay(milliseconds, this.#stopped.signal).catch(() => undefined);
+    let attempt = 1;
     while (!this.#stopped.signal.aborted) {
       const isPolling = Date.now() < heldBackUntilMs;
       const outcome = await this.#connect(isPolling || this.#suspicion === 'suspected');
       if (this.#stopped.signal.aborted) return;
       if (outcome === 'up to date' && isPolling) {
         this.connection.value = { state: 'polling' };
-        await delay(pollMs, this.#stopped.signal);
+        await pause(pollMs);
         continue;
       }
       if (this.#suspect(outcome)) continue;
       if (this.connection.value.state !== 'lost') this.connection.value = { state: 'lost', sinceMs: this.#heardMs };
-      pauseMs = outcome === 'ended' ? firstPauseMs : Math.min(pauseMs * 2, maxPauseMs);
-      // Browsers that lost the connection at the same moment must not come back at the same moment.
-      await delay(pauseMs * (0.5 + Math.random()), this.#stopped.signal);
+      attempt = outcome === 'ended' ? 1 : attempt + 1;
+      await pause(backOffMs(attempt, maxBackOffMs));
     }
   }
 
