@@ -68,9 +68,8 @@ describe('the audit', () => {
           column
         ] ?? `'changed'`;
       await tamper(() =>
-        sql`update audit set ${sql.ref(column)} = ${sql.raw(changed)} where chain = ${chain} and position = ${at}`.execute(
-          db,
-        ),
+        sql`update audit
+          set ${sql.ref(column)} = ${sql.raw(changed)} where chain = ${chain} and position = ${at}`.execute(db),
       );
       expect((await verdict())?.fault).toEqual({ position: at, reason: 'CHANGED' });
       await tamper(() =>

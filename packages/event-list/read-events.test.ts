@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { EventType } from '@odograph/contracts/events';
-import { openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { useDatabase } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { type EventCursor, formatCursor, parseCursor } from './cursor.ts';
 import { awaitEvents, readAllEvents, typesOf } from './event-list.fixture.ts';
 import { findEventCursorAt, findEventHead, type PlatformEvent, readEvents, readEventsOf } from './read-events.ts';
 
-let db: Kysely<Tables>;
 let application: TestApplication;
 let vehicle: TestVehicle;
 let head: EventCursor;
 
-beforeAll(() => {
-  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
-});
-afterAll(() => db.destroy());
+const db = useDatabase();
 beforeEach(async () => {
   application = await createApplication(db);
   vehicle = await createVehicle(db, application);
@@ -121,9 +116,8 @@ describe('the list of events', () => {
   it('refuses a cursor behind which events were deleted, with the reason EXPIRED', async () => {
     await endCommand(await insertCommand(), 'acknowledged');
     await read();
-    await sql`update application set events_forgotten_until = pg_current_xact_id() where id = ${application.id}`.execute(
-      db,
-    );
+    await sql`update application set events_forgotten_until = pg_current_xact_id()
+      where id = ${application.id}`.execute(db);
     await expect(read()).rejects.toMatchObject({ code: 'INVALID_PARAMETER', details: { reason: 'EXPIRED' } });
   });
 

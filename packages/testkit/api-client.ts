@@ -41,3 +41,20 @@ export function createBrowser(httpUrl: string, cookie: string, headers: Record<s
 export function clientWithToken(httpUrl: string, token: string): ApiClient {
   return createApiClient(httpUrl, { 'x-service-token': token });
 }
+
+/** Clients of a platform, one for each kind of credentials. */
+export interface PlatformClients {
+  readonly admin: ApiClient;
+  readonly anonymous: ApiClient;
+  /** Creates a client with an access token. */
+  as(token: string): ApiClient;
+}
+
+/** Creates the clients of a platform. */
+export function clientsOf(httpUrl: string, adminToken: string): PlatformClients {
+  return {
+    admin: createApiClient(httpUrl, { authorization: `Bearer ${adminToken}` }),
+    anonymous: createApiClient(httpUrl),
+    as: (token) => clientWithToken(httpUrl, token),
+  };
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, type ResolvedConfig } from '@odograph/runtime/config';
+import { clientsOf, type PlatformClients } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
 import { testAdminToken, testEncryptionKeys } from './test-platform.ts';
@@ -13,7 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** A start takes a few seconds, under load up to a minute. */
 const startMs = 180_000;
 
-export interface ChildPlatform {
+export interface ChildPlatform extends PlatformClients {
   readonly httpUrl: string;
   readonly process: ChildProcess;
   /** Its output so far. */
@@ -75,6 +76,7 @@ export async function spawnPlatform(
   return {
     httpUrl,
     process: child,
+    ...clientsOf(httpUrl, testAdminToken),
     output: () => text,
     async end(signal) {
       child.kill(signal);

@@ -12,6 +12,7 @@ import { Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { inject } from 'vitest';
+import { clientsOf, type PlatformClients } from './api-client.ts';
 import { roleSettings } from './database-roles.ts';
 import { freePort } from './free-port.ts';
 import { testDatabaseUrl } from './test-database.ts';
@@ -21,7 +22,7 @@ export const testAdminToken = 'admin-token-of-the-tests';
 /** One key for all tests, since they share a database. */
 export const testEncryptionKeys = 'encryption-key-of-the-tests-0123456789';
 
-export interface TestPlatform {
+export interface TestPlatform extends PlatformClients {
   readonly config: ResolvedConfig;
   readonly httpUrl: string;
   readonly mqttUrl: string;
@@ -90,5 +91,8 @@ export async function startTestPlatform(
   shutdownHooks.add('http', () => http.close());
   const httpUrl = await http.listen({ host: config.HTTP_HOST, port: 0 });
   for (const service of running.values()) await service.ready?.();
-  return { config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => shutdownHooks.run() };
+  return {
+    ...{ config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => shutdownHooks.run() },
+    ...clientsOf(httpUrl, testAdminToken),
+  };
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { expectFailure, inHours, inMinutes, type TestUser, useAccess } from './access.fixture.ts';
 import { book, floating, pathOf, planned } from './bookings/bookings.fixture.ts';
 
-const access = useAccess();
+const access = await useAccess();
 const { issuedId } = access;
 
 const wish = (userId: string, changes: object = {}) => ({

@@ -4,18 +4,14 @@ import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
 import { insertCommand, markSent } from './commands.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([]);
 
 /** Tries to record the acknowledgement of a command for which PostgreSQL raises an SQLSTATE. @returns the failed attempts */
 async function failedAttempts(state: string, attempts: number): Promise<number> {

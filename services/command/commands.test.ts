@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandState } from '@odograph/contracts/commands';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   acknowledgeCommand,
   endCommand,
@@ -15,15 +15,8 @@ import {
 } from './commands.ts';
 import { createStaleFinder } from './service.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  application = await createApplication(platform.db);
-});
-
-afterAll(() => platform?.stop());
+const platform = await usePlatform([]);
+const application = await createApplication(platform.db);
 
 async function newCommand(idempotencyKey?: string): Promise<NewCommand> {
   const { id, deviceId } = await createVehicle(platform.db, application);
@@ -191,9 +184,8 @@ it('a command ends after its maximum time in flight, even when the clock of the 
   const other = await newCommand();
   await insertCommand(platform.db, command);
   await insertCommand(platform.db, other);
-  await sql`update command set expires_at = expires_at + interval '1 hour' where id = ${command.id}`.execute(
-    platform.db,
-  );
+  await sql`update command set expires_at = expires_at + interval '1 hour'
+    where id = ${command.id}`.execute(platform.db);
   let nowMs = 0;
   const find = createStaleFinder(platform.db, () => nowMs);
   const found = async () => (await find()).filter((id) => id === command.id || id === other.id);

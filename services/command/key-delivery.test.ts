@@ -1,21 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Database, openDatabase } from '@odograph/database/database';
 import { deviceKeyContext, Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './key-delivery.ts';
 
 const sealer = new Sealer([randomUUID()], 'device keys');
-let db: Database;
 let deviceId: string;
 let vehicleId: number;
 
-beforeAll(() => {
-  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
-});
-afterAll(() => db.destroy());
+const db = useDatabase(4);
 beforeEach(async () => {
   const vehicle = await createVehicle(db, await createApplication(db));
   ({ deviceId } = vehicle);
@@ -38,9 +33,8 @@ describe('the claim of a due list', () => {
   it('is had by one of many processes, and again when it is over', async () => {
     const claims = await Promise.all([1, 2, 3, 4].map(() => claim(randomUUID())));
     expect(claims.filter(Boolean)).toHaveLength(1);
-    await sql`update device_key set claimed_until = now() - interval '1 second' where device_id = ${deviceId}`.execute(
-      db,
-    );
+    await sql`update device_key set claimed_until = now() - interval '1 second'
+      where device_id = ${deviceId}`.execute(db);
     expect(await claim(randomUUID())).toBe(true);
   });
 
@@ -65,9 +59,8 @@ describe('the claim of a due list', () => {
   it('makes the newest list due again when it was lost to another process before the end', async () => {
     const [slow, quick] = [randomUUID(), randomUUID()];
     await claim(slow);
-    await sql`update device_key set claimed_until = now() - interval '1 second' where device_id = ${deviceId}`.execute(
-      db,
-    );
+    await sql`update device_key set claimed_until = now() - interval '1 second'
+      where device_id = ${deviceId}`.execute(db);
     await change();
     await claim(quick);
     await markPublished(db, deviceId, quick, 2);
@@ -92,9 +85,8 @@ describe('a list', () => {
     await markPublished(db, deviceId, mine, 1);
     await republishUnconfirmed(db);
     expect(await claim(mine)).toBe(false);
-    await sql`update device_key set published_at = now() - interval '6 minutes' where device_id = ${deviceId}`.execute(
-      db,
-    );
+    await sql`update device_key set published_at = now() - interval '6 minutes'
+      where device_id = ${deviceId}`.execute(db);
     await republishUnconfirmed(db);
     expect(await claim(mine)).toBe(true);
   });

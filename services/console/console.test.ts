@@ -1,24 +1,20 @@
 import { type EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { openQueue } from '@odograph/queue/queues';
-import { type ApiClient, clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { createApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { consoleService } from './service.ts';
 
 const planted = 'PLANTED-48.8566';
-let platform: TestPlatform;
-let admin: ApiClient;
 let connection: { redisUrl: string; prefix: string };
 
-beforeAll(async () => {
-  platform = await startTestPlatform([consoleService]);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  connection = { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX };
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([consoleService]);
+const { admin } = platform;
+connection = { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX };
 
 /** Creates a failed job with the planted text in every member of a job, and returns its id. */
 async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenance', data: object): Promise<string> {
@@ -44,21 +40,17 @@ describe('the reference of the interface', () => {
   it('is a page for everyone who is signed in, and a document for anyone', async () => {
     const application = await createApplication(platform.db);
     const { cookie } = await createOperator(platform.db, { role: 'viewer', applicationIds: [application.id] });
-    for (const client of [
-      createBrowser(platform.httpUrl, cookie),
-      clientWithToken(platform.httpUrl, application.token),
-      admin,
-    ]) {
+    for (const client of [createBrowser(platform.httpUrl, cookie), platform.as(application.token), admin]) {
       const { status, body } = await client.get('/docs');
       expect([status, String(body).includes('Odograph: interface')]).toEqual([200, true]);
     }
-    const stranger = createApiClient(platform.httpUrl);
+    const stranger = platform.anonymous;
     expect((await stranger.get('/docs')).status).toBe(401);
     expect((await stranger.get('/docs/json')).body.openapi).toBe('3.1.0');
   });
 
   it('has a page about devices, and an AsyncAPI document for anyone', async () => {
-    const stranger = createApiClient(platform.httpUrl);
+    const stranger = platform.anonymous;
     expect((await stranger.get('/docs/devices')).status).toBe(401);
     expect((await stranger.get('/docs/asyncapi.json')).body.asyncapi).toBe('3.0.0');
     const { status, headers, body } = await admin.get('/docs/devices');
@@ -69,7 +61,7 @@ describe('the reference of the interface', () => {
 
 describe('the queue page', () => {
   it('answers 401 on every path without the admin token, with a challenge', async () => {
-    const stranger = createApiClient(platform.httpUrl);
+    const stranger = platform.anonymous;
     for (const path of ['/queues', '/queues/', '/queues/api/queues', '/queues/static/favicon-32x32.png']) {
       const { status, headers, body } = await stranger.get(path);
       expect([path, status]).toEqual([path, 401]);

@@ -1,18 +1,15 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { get as httpGet, type IncomingMessage } from 'node:http';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { describe, expect, it } from 'vitest';
 import { consoleService } from './service.ts';
 
 const page = readFileSync(new URL('../../apps/console/dist/index.html', import.meta.url), 'utf8');
 const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
-let platform: TestPlatform;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([consoleService]);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([consoleService]);
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(platform.httpUrl + path, { headers });
 

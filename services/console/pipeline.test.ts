@@ -1,55 +1,50 @@
 import { sampleIntervalSeconds } from '@odograph/database/pipeline-samples';
-import { createApiClient } from '@odograph/testkit/api-client';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { describe, expect, it } from 'vitest';
 import { consoleService } from './service.ts';
 
-let platform: TestPlatform;
 /** Samples of a time that no process of another test measures. */
 const startMs = Date.UTC(2031, 0, 1);
 const at = (seconds: number) => new Date(startMs + seconds * 1000);
 
-beforeAll(async () => {
-  platform = await startTestPlatform([consoleService]);
-  const sample = { seconds: sampleIntervalSeconds };
-  await platform.db
-    .insertInto('pipeline_sample')
-    .values([
-      {
-        ...sample,
-        at: at(0),
-        source: 'broker a',
-        accepted_uploads: 100,
-        connected_devices: 3,
-        puback_p50_ms: 2,
-        puback_p99_ms: 9,
-      },
-      {
-        ...sample,
-        at: at(10),
-        source: 'broker a',
-        accepted_uploads: 300,
-        connected_devices: 5,
-        puback_p50_ms: 4,
-        puback_p99_ms: 7,
-      },
-      {
-        ...sample,
-        at: at(5),
-        source: 'broker b',
-        accepted_uploads: 100,
-        connected_devices: 10,
-        puback_p50_ms: 4,
-        puback_p99_ms: 8,
-      },
-      { ...sample, at: at(5), source: 'ingest c', stored_readings: 50, waiting_jobs: 2, database_bytes: 3_000_000_000 },
-      { ...sample, at: at(30), source: 'ingest c', stored_readings: 0, waiting_jobs: 0, database_bytes: 3_000_000_001 },
-    ])
-    .execute();
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([consoleService]);
+const sample = { seconds: sampleIntervalSeconds };
+await platform.db
+  .insertInto('pipeline_sample')
+  .values([
+    {
+      ...sample,
+      at: at(0),
+      source: 'broker a',
+      accepted_uploads: 100,
+      connected_devices: 3,
+      puback_p50_ms: 2,
+      puback_p99_ms: 9,
+    },
+    {
+      ...sample,
+      at: at(10),
+      source: 'broker a',
+      accepted_uploads: 300,
+      connected_devices: 5,
+      puback_p50_ms: 4,
+      puback_p99_ms: 7,
+    },
+    {
+      ...sample,
+      at: at(5),
+      source: 'broker b',
+      accepted_uploads: 100,
+      connected_devices: 10,
+      puback_p50_ms: 4,
+      puback_p99_ms: 8,
+    },
+    { ...sample, at: at(5), source: 'ingest c', stored_readings: 50, waiting_jobs: 2, database_bytes: 3_000_000_000 },
+    { ...sample, at: at(30), source: 'ingest c', stored_readings: 0, waiting_jobs: 0, database_bytes: 3_000_000_001 },
+  ])
+  .execute();
 
-const admin = () => createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+const admin = () => platform.admin;
 const pathOf = (from: number, until: number, points: number) =>
   `/v1/x/admin/pipeline?from=${startMs / 1000 + from}&until=${startMs / 1000 + until}&points=${points}`;
 

@@ -1,6 +1,6 @@
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll } from 'vitest';
 import { fleetService } from './service.ts';
 
@@ -26,9 +26,9 @@ export async function startFleet(settings: Record<string, string> = {}): Promise
   return {
     platform,
     application,
-    api: clientWithToken(platform.httpUrl, application.token),
-    as: (token) => clientWithToken(platform.httpUrl, token),
-    admin: createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` }),
-    anonymous: createApiClient(platform.httpUrl),
+    api: platform.as(application.token),
+    as: (token) => platform.as(token),
+    admin: platform.admin,
+    anonymous: platform.anonymous,
   };
 }

@@ -1,11 +1,11 @@
 import { eventTypes } from '@odograph/contracts/events';
 import { failures } from '@odograph/contracts/failures';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadServices } from './services.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -56,17 +56,11 @@ function withUnknown(value: unknown): { readonly field: string; readonly body: u
   return Array.isArray(value) ? inner : [{ field: 'unknwon', body: { ...value, unknwon: 1 } }, ...inner];
 }
 
-let platform: TestPlatform;
-let document: Document;
-let operations: Operation[];
-beforeAll(async () => {
-  platform = await startTestPlatform(await loadServices());
-  document = (await createApiClient(platform.httpUrl).get('/docs/json')).body;
-  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
-  );
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform(await loadServices());
+const document: Document = (await platform.anonymous.get('/docs/json')).body;
+const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
+);
 
 const find = (name: string) => operations.find((operation) => operation.name === name);
 const failed = ({ responses }: Operation) => Object.entries(responses).filter(([status]) => Number(status) >= 400);

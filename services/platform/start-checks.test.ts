@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +15,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -26,9 +26,8 @@ import { watchRedisDurability } from './watches.ts';
 let directory: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'odograph-start-'));
+  directory = directoryOfTest();
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Starts the platform as `npm start` does and collects what it prints. */
 async function start(settings: Record<string, string>, services: readonly string[] = []) {

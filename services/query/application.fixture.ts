@@ -1,4 +1,4 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
@@ -19,7 +19,7 @@ export function setUpApplication(): void {
   afterAll(() => platform.stop());
   beforeEach(async () => {
     application = await createApplication(platform.db);
-    client = clientWithToken(platform.httpUrl, application.token);
+    client = platform.as(application.token);
   });
 }
 

@@ -1,33 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll } from 'vitest';
+import type { ApiClient } from '@odograph/testkit/api-client';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { registrationService } from './service.ts';
 
-/** The service of a test file, with an application. */
-export interface RegistrationFixture {
-  readonly platform: TestPlatform;
-  readonly application: TestApplication;
-  readonly client: ApiClient;
-  readonly admin: ApiClient;
+/** Starts the service for the tests of a file, with an application. */
+export async function useRegistration() {
+  const platform = await usePlatform([registrationService]);
+  const application = await createApplication(platform.db);
+  return { platform, application, client: platform.as(application.token), admin: platform.admin };
 }
-
-/** Starts the service for a test file. @returns an object that is filled before the first test */
-export function useRegistration(): RegistrationFixture {
-  const fixture = {} as RegistrationFixture;
-  beforeAll(async () => {
-    const platform = await startTestPlatform([registrationService]);
-    const application = await createApplication(platform.db);
-    const client = clientWithToken(platform.httpUrl, application.token);
-    Object.assign(fixture, { platform, application, client, admin: adminOf(platform) });
-  });
-  afterAll(() => fixture.platform?.stop());
-  return fixture;
-}
-
-export const adminOf = ({ httpUrl }: TestPlatform): ApiClient =>
-  createApiClient(httpUrl, { authorization: `Bearer ${testAdminToken}` });
 
 /** Returns the SHA-256 of a file that no other test imports. */
 export function newFileSha256(): string {

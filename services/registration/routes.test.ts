@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { fieldPaths, fieldType, toRecord } from './record/fields.ts';
 import { importRecords, useRegistration } from './registration.fixture.ts';
 
-const fixture = useRegistration();
+const fixture = await useRegistration();
 let other: TestApplication;
 beforeAll(async () => {
   other = await createApplication(fixture.platform.db);

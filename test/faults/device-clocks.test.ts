@@ -2,12 +2,11 @@ import { brokerService } from '@odograph/broker/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 
@@ -16,16 +15,10 @@ const start = 1_760_000_000;
 /** The lowest numbers would mean that the device restarts its sequence (docs/device-protocol.md, "Missing readings"). */
 const firstSequence = 100;
 const readingsPerUpload = 7;
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService, ingestService, queryService]);
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-}, timeoutMs);
-afterAll(() => platform.stop());
+const platform = await usePlatform([brokerService, ingestService, queryService]);
+const application = await createApplication(platform.db);
+const client = platform.as(application.token);
 
 interface Reading {
   readonly timestamp: number;

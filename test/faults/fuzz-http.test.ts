@@ -10,10 +10,11 @@ import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
 import { createApplication, createDevice, createToken, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import Schema from 'typebox/schema';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { readDocument } from '../flows/client.fixture.ts';
 import { type FuzzedAnswer, type FuzzedRequest, requestsOf, send } from './fuzz/http-requests.fixture.ts';
 import { type Operation, operationsOf } from './fuzz/operations.fixture.ts';
@@ -37,16 +38,9 @@ const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
 
 const password = 'correct horse battery';
 const passwordHash = await hashPassword(password);
-let platform: TestPlatform;
-let operations: Operation[];
-beforeAll(async () => {
-  platform = await startTestPlatform(services, { ACK_TIMEOUT_MS: '100' });
-  operations = operationsOf(Object(await readDocument(platform.httpUrl)));
-});
-afterAll(async () => {
-  agent.destroy();
-  await platform?.stop();
-});
+const platform = await usePlatform(services, { ACK_TIMEOUT_MS: '100' });
+const operations = operationsOf(Object(await readDocument(platform.httpUrl)));
+afterAll(() => agent.destroy());
 
 /** Creates an application with a user, vehicles and devices for one operation, so that deletions affect no other one. */
 async function createWorld() {

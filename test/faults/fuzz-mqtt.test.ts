@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { ingestService } from '@odograph/ingest/service';
-import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type Chunks, conversationOf } from './fuzz/mqtt-bytes.fixture.ts';
 import { runs, seed } from './fuzz/runs.fixture.ts';
 
@@ -18,18 +18,10 @@ const atOnce = 16;
 const timeoutMs = 300;
 const firstReading = 1_760_000_000;
 
-let platform: TestPlatform;
-let neighbour: TestVehicle;
-let device: DeviceConnection;
-beforeAll(async () => {
-  platform = await startTestPlatform(services, { MQTT_FAILURES_PER_DEVICE: '1000000' });
-  neighbour = await createVehicle(platform.db, await createApplication(platform.db));
-  device = await connectDevice(platform.mqttUrl, neighbour);
-});
-afterAll(async () => {
-  await device?.close();
-  await platform?.stop();
-});
+const platform = await usePlatform(services, { MQTT_FAILURES_PER_DEVICE: '1000000' });
+const neighbour = await createVehicle(platform.db, await createApplication(platform.db));
+const device = await connectDevice(platform.mqttUrl, neighbour);
+afterAll(() => device.close());
 
 /** Sends bytes and waits briefly for the broker to close the connection. */
 async function converse(chunks: Chunks): Promise<void> {

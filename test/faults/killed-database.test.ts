@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
@@ -8,6 +5,7 @@ import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -19,7 +17,7 @@ let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL', () => {
   beforeEach(async () => {
-    dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-faults-database-'));
+    dataDirectory = directoryOfTest();
     engine = await startEmbeddedTimescale({ dataDirectory });
     await migrate(engine.url);
     testbed = await openTestbed({ databaseUrl: engine.url });
@@ -27,7 +25,6 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
   afterEach(async () => {
     await testbed.close();
     await engine.stop();
-    await rm(dataDirectory, { recursive: true, force: true });
   });
 
   it(

@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
@@ -46,7 +45,7 @@ afterAll(async () => {
 
 /** Creates a vehicle with a device over the operator routes, and a client of its application. */
 async function provision() {
-  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  const { admin } = platform;
   const { appId, appKey } = (await admin.post('/v1/x/admin/applications', { name: 'Acme' })).body;
   const vehicle = (
     await admin.post('/v1/x/admin/vehicles', { appId, plate: 'AB-123-CD', brand: 'Renault', model: 'Zoe' })
@@ -54,7 +53,7 @@ async function provision() {
   const { deviceId, secret } = (
     await admin.post('/v1/x/admin/devices', { id: 'memory-queue', model: 'generic', vehicleId: vehicle.id, appId })
   ).body;
-  const { token } = (await createApiClient(platform.httpUrl).post('/v1/login', { appId, appKey })).body;
+  const { token } = (await platform.anonymous.post('/v1/login', { appId, appKey })).body;
   return { vehicleId: vehicle.id as string, deviceId, secret, token };
 }
 
@@ -83,7 +82,7 @@ describe('on a machine without redis-server', () => {
         await device.close('cut').catch(() => undefined);
         platform = await start();
       }
-      const api = clientWithToken(platform.httpUrl, token);
+      const api = platform.as(token);
       const { body } = await api.get(`/v1/vehicle/${vehicleId}/history?from=${from}&until=${timestamp}&limit=10000`);
       const stored = new Set(body.status.map((reading: { timestamp: number }) => reading.timestamp));
       expect(acknowledged.filter((reading) => !stored.has(reading))).toEqual([]);

@@ -1,11 +1,11 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Database } from '@odograph/database/database';
 import { migrate } from '@odograph/database/migrate';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Load } from './parts/load.fixture.ts';
@@ -58,13 +58,12 @@ async function duringLongRead(db: Database, work: () => Promise<void>): Promise<
 
 describe.skipIf(!hasRedisServer)('a migration under load', () => {
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+    directory = directoryOfTest();
     database = await createSeparateDatabase();
   }, timeoutMs);
   afterEach(async () => {
     await testbed?.close();
     await database.drop();
-    await rm(directory, { recursive: true, force: true });
   });
 
   /** Migrates while a long transaction blocks the migration, and checks that uploads are still stored meanwhile. */

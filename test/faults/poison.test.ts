@@ -1,26 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { ingestService } from '@odograph/ingest/service';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { openQueue } from '@odograph/queue/queues';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 const start = 1_760_000_000;
 const batchSize = 9;
-let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService]);
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
-});
-afterAll(async () => {
-  await queue.close();
-  await platform.stop();
-});
+const platform = await usePlatform([ingestService]);
+const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+afterAll(() => queue.close());
 
 /** Payloads that cannot be decoded, and readings that only the database rejects. */
 const poisons: Record<string, Partial<QueuedUpload>> = {

@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase } from '@odograph/database/database';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { directoryOfTest, useDatabase } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
-import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { type BalancedRequest, Balancer } from './parts/load-balancer.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
@@ -18,16 +15,14 @@ const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
 /** Of each client, between two requests. */
 const pauseMs = scale.patient ? 10 : 40;
-const db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
-afterAll(() => db.destroy());
+const db = useDatabase();
 
 let directory: string;
 let mqttPort: number;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+  directory = directoryOfTest();
   mqttPort = await freePort();
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 async function start(service: string, port: number): Promise<ChildPlatform> {
   return spawnPlatform([service], {

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +17,7 @@ import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/test
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startLoad } from '../faults/parts/load.fixture.ts';
@@ -31,14 +31,13 @@ let file: string;
 let passphraseFile: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'odograph-backup-'));
+  directory = directoryOfTest();
   file = join(directory, 'odograph.backup');
   passphraseFile = join(directory, 'passphrase');
   await writeFile(passphraseFile, 'correct horse battery staple');
 });
 afterEach(async () => {
   for (const platform of platforms.splice(0)) if (platform.process.exitCode === null) await platform.end('SIGKILL');
-  await rm(directory, { recursive: true, force: true });
 });
 const platforms: ChildPlatform[] = [];
 
@@ -93,9 +92,8 @@ async function countRows(databaseUrl: string, tables: readonly string[]): Promis
   const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
   const counts: Record<string, number> = {};
   for (const table of tables) {
-    const { rows } = await sql<{ count: number }>`select count(*)::integer as count from ${sql.table(table)}`.execute(
-      db,
-    );
+    const { rows } = await sql<{ count: number }>`select count(*)::integer as count
+      from ${sql.table(table)}`.execute(db);
     counts[table] = rows[0]?.count ?? -1;
   }
   await db.destroy();
@@ -116,7 +114,7 @@ async function prepare(platform: ChildPlatform, settings: Record<string, string>
     expect(quarantine).toHaveLength(1);
     return String(quarantine[0].id);
   }, 30_000);
-  const client = clientWithToken(platform.httpUrl, application.token);
+  const client = platform.as(application.token);
   return { db, vehicle, quarantined, token: application.token, next: (await client.get('/v1/x/changes')).body.next };
 }
 

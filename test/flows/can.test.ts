@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brokerService } from '@odograph/broker/service';
 import { runCommandLine } from '@odograph/cli/command-line';
@@ -8,23 +7,15 @@ import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
-let platform: TestPlatform;
-let directory: string;
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService, queryService, fleetService]);
-  directory = await mkdtemp(join(tmpdir(), 'odograph-dbc-'));
-});
-afterAll(async () => {
-  await platform.stop();
-  await rm(directory, { recursive: true });
-});
+const platform = await usePlatform([ingestService, brokerService, queryService, fleetService]);
+const directory = useDirectory();
 afterEach(() => {
   vi.restoreAllMocks();
   process.exitCode = undefined;
@@ -48,7 +39,7 @@ async function createModelled(model: string) {
   const application = await createApplication(platform.db);
   const vehicle = await createVehicle(platform.db, application);
   await sql`update vehicle set model = ${model} where id = ${Number(vehicle.id)}`.execute(platform.db);
-  return { vehicle, client: clientWithToken(platform.httpUrl, application.token) };
+  return { vehicle, client: platform.as(application.token) };
 }
 
 describe('odograph can', () => {

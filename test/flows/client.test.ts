@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { endSessions } from '@odograph/fleet/accounts/tokens';
 import { queryService } from '@odograph/query/service';
 import { hashSecret } from '@odograph/runtime/secrets';
-import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
@@ -15,7 +15,8 @@ import {
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import {
@@ -37,10 +38,6 @@ import {
   type UnpackedClient,
 } from './client-package.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let vehicle: TestVehicle;
-let device: DeviceConnection;
 const network = new Network();
 function clientOf({ appId, appKey }: TestApplication, options: Partial<ClientOptions> = {}) {
   return createClient({ url: platform.httpUrl, credentials: { appId, appKey }, fetch: network.send, ...options });
@@ -51,17 +48,12 @@ const clientOn = (send: Send) =>
   createClient({ url: platform.httpUrl, fetch: send, headers: { 'x-service-token': application.token } });
 
 const seconds = Math.floor(Date.now() / 1000) - 3600;
-beforeAll(async () => {
-  platform = await startTestPlatform(await loadServices());
-  application = await createApplication(platform.db);
-  vehicle = await createVehicle(platform.db, application);
-  device = await connectDevice(platform.mqttUrl, vehicle);
-});
+const platform = await usePlatform(await loadServices());
+const application = await createApplication(platform.db);
+const vehicle = await createVehicle(platform.db, application);
+const device = await connectDevice(platform.mqttUrl, vehicle);
 afterEach(() => network.reset());
-afterAll(async () => {
-  await device?.close();
-  await platform?.stop();
-});
+afterAll(() => device.close());
 
 it('is generated from the OpenAPI document that the platform serves', async () => {
   const document: unknown = JSON.parse(readFileSync(documentPath, 'utf8'));

@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -13,26 +12,18 @@ import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
 import { childEnvironment } from '@odograph/runtime/config';
 import { createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startTcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
 
 const program = fileURLToPath(new URL('../../packages/cli/bin.mjs', import.meta.url));
-let platform: TestPlatform;
-let directory: string;
-let application: TestApplication;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, queryService]);
-  directory = await mkdtemp(join(tmpdir(), 'odograph-user-'));
-  application = await createApplication(platform.db);
-});
-afterAll(async () => {
-  await platform.stop();
-  await rm(directory, { recursive: true });
-});
+const platform = await usePlatform([fleetService, queryService]);
+const directory = useDirectory();
+const application = await createApplication(platform.db);
 
 /** Logins are kept in a directory of the test; without a setting, there is no admin token on this host. */
 const settings = (more: Record<string, string> = {}) => ({ XDG_CONFIG_HOME: directory, DATA_DIR: directory, ...more });
@@ -59,7 +50,7 @@ async function runWith(input: string, ...args: string[]) {
 
 describe('odograph login', () => {
   it('signs in as an operator, whose role and applications hold for every command, until logout', async () => {
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     const name = `kim-${application.appId}`;
     const operator = { name, role: 'operator', appIds: [application.appId], mustChangePassword: false };
     const { password } = (await admin.post('/v1/x/admin/operators', operator)).body;
@@ -110,9 +101,8 @@ describe('odograph login', () => {
 describe('odograph tail', () => {
   it('prints each reading once as it is stored, over an outage of the platform, and exits with 0 on Ctrl-C', async () => {
     const vehicle = await createVehicle(platform.db, application);
-    const { rows } = await sql<{ plate: string }>`select plate from vehicle where id = ${vehicle.id}::integer`.execute(
-      platform.db,
-    );
+    const { rows } = await sql<{ plate: string }>`select plate from vehicle
+      where id = ${vehicle.id}::integer`.execute(platform.db);
     const store = (time: string, speed: number) =>
       sql`insert into reading (time, application_id, vehicle_id, speed, device_id, received_at)
       values (${time}, ${application.id}, ${vehicle.id}::integer, ${speed}, ${vehicle.deviceId}, now())`.execute(

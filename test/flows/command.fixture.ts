@@ -111,7 +111,7 @@ async function startPlatforms(timeoutMs: number): Promise<[platform: TestPlatfor
 export async function startCommandFixture(timeoutMs = ackTimeoutMs): Promise<CommandFixture> {
   const [platform, replica] = await startPlatforms(timeoutMs);
   const application = await createApplication(platform.db);
-  const client = clientWithToken(platform.httpUrl, application.token);
+  const client = platform.as(application.token);
   const devices: DeviceConnection[] = [];
   const connected = async (vehicle: TestVehicle, answer: Answering = () => ({ ok: true })) => {
     const device = await connect(platform, vehicle, answer);

@@ -12,11 +12,11 @@ import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
 import { serviceDatabaseNames } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApiClient } from '@odograph/testkit/api-client';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -47,15 +47,15 @@ describe('a platform with a database role for each service', () => {
   afterAll(() => platform?.stop());
 
   it('works from the first account to a command and a quarantined upload', async () => {
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     const enter = async (path: string, body: object) => (await admin.post(`/v1/x/admin/${path}`, body)).body;
     const application = await enter('applications', { name: 'roles' });
     const vehicle = await enter('vehicles', {
       ...{ appId: application.appId, plate: `R-${Date.now()}`, brand: 'Renault', model: 'Zoe' },
     });
     const device = await enter('devices', { id: `roles-${Date.now()}`, model: 'generic', vehicleId: vehicle.id });
-    const { token } = (await createApiClient(platform.httpUrl).post('/v1/login', application)).body;
-    const api = clientWithToken(platform.httpUrl, token);
+    const { token } = (await platform.anonymous.post('/v1/login', application)).body;
+    const api = platform.as(token);
 
     const rotated = await enter(`devices/${device.deviceId}/secret`, { overlapSeconds: 600 });
     const connection = await connectDevice(platform.mqttUrl, rotated);

@@ -1,6 +1,5 @@
-import { type Database, openDatabase } from '@odograph/database/database';
+import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import type { Tables } from '@odograph/database/tables';
 import { countReadings } from '@odograph/ingest/maintenance/count-readings';
 import { SettledHours } from '@odograph/ingest/upload/write-readings';
 import { keysAt, type ReadingInterval } from '@odograph/query/shared/reading-keys';
@@ -8,17 +7,12 @@ import { skipHours } from '@odograph/query/shared/reading-page';
 import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { testConfig } from '@odograph/testkit/test-platform';
+import { useDatabase } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
 
-let db: Kysely<Tables>;
-beforeAll(async () => {
-  const { DATABASE_URL: url } = await testConfig();
-  db = openDatabase({ url, name: 'test-reading-counts', size: 6 });
-});
-afterAll(() => db.destroy());
+const db = useDatabase(6);
 
 /** In the evening before a week begins, so that the readings span two chunks: weeks since the epoch begin on Thursday. */
 const start = Date.UTC(2018, 4, 2, 19) / 1000;

@@ -2,30 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { accessService } from '@odograph/access/service';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
-import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
 import { registrationService } from '@odograph/registration/service';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
-let application: TestApplication;
-let api: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, fleetService, accessService, registrationService]);
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(async () => {
-  await queue?.close();
-  await platform?.stop();
-});
+const platform = await usePlatform([ingestService, fleetService, accessService, registrationService]);
+const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
+afterAll(() => queue.close());
 
 const start = 1_700_000_000;
 
@@ -78,9 +67,8 @@ describe('a vehicle that is deleted while it uploads', () => {
       expect(await count(left)).toBe(0);
     }
     const { rows } = await sql<{ reason: string }>`select distinct fault->>'reason' as reason
-      from quarantine, jsonb_array_elements(faults) as fault where device_id = ${vehicle.deviceId}`.execute(
-      platform.db,
-    );
+      from quarantine, jsonb_array_elements(faults) as fault
+      where device_id = ${vehicle.deviceId}`.execute(platform.db);
     expect(rows).toEqual([{ reason: 'DEVICE_NOT_LINKED' }]);
   }, 90_000);
 

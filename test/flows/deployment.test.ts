@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serviceDatabaseNames } from '@odograph/runtime/config';
-import { afterAll, describe, expect, it } from 'vitest';
+import { useDirectory } from '@odograph/testkit/scopes';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 interface ComposeService {
@@ -41,8 +41,7 @@ const publishedBy = (list: ComposeService[]): string[] =>
     .map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+(\/\w+)?$/, '$1 $2$3'));
 const textOf = (service: ComposeService): string => JSON.stringify(service.environment ?? {});
 
-const directory = mkdtempSync(join(tmpdir(), 'odograph-deployment-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = useDirectory();
 
 describe('docker-compose.yml', () => {
   it('restarts every service and checks its health, except those that run once', () => {

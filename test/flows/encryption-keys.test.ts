@@ -6,9 +6,8 @@ import { fleetService } from '@odograph/fleet/service';
 import { InvalidSettings } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { quarantineContext, Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createSource, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
+import { startTestPlatform, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requireReadableValues } from '../../services/platform/engines.ts';
@@ -42,7 +41,7 @@ async function withKeys<T>(
 async function start(keys: string) {
   const settings = { DATABASE_URL: database.url, ENCRYPTION_KEYS: keys };
   const platform = await startTestPlatform([fleetService, accessService, consoleService], settings);
-  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  const { admin } = platform;
   return { ...platform, admin };
 }
 

@@ -7,28 +7,25 @@ import { ingestService } from '@odograph/ingest/service';
 import { EventClient } from '@odograph/query/live/event-client.fixture';
 import { queryService } from '@odograph/query/service';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
 let application: TestApplication;
 let api: ApiClient;
 let vehicle: TestVehicle;
 let device: DeviceConnection;
 let stream: EventClient;
 
-beforeAll(async () => {
-  const services = [brokerService, ingestService, queryService, fleetService, accessService, commandService];
-  platform = await startTestPlatform(services, { TRIPS_PAUSE_MS: '1' });
-});
-afterAll(() => platform.stop());
+const services = [brokerService, ingestService, queryService, fleetService, accessService, commandService];
+const platform = await usePlatform(services, { TRIPS_PAUSE_MS: '1' });
 beforeEach(async () => {
   application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
+  api = platform.as(application.token);
   vehicle = await createVehicle(platform.db, application);
   device = await connectDevice(platform.mqttUrl, vehicle);
 });

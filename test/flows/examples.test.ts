@@ -5,20 +5,15 @@ import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterEach, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
 let device: ChildProcess | undefined;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService, queryService, commandService]);
-});
+const platform = await usePlatform([ingestService, brokerService, queryService, commandService]);
 afterEach(() => device?.kill());
-afterAll(() => platform.stop());
 
 const example = (name: string): string => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
 
@@ -59,7 +54,7 @@ describe.each(examples)('examples/$name', ({ missing, start }) => {
     async () => {
       const application = await createApplication(platform.db);
       const vehicle = await createVehicle(platform.db, application);
-      const api = clientWithToken(platform.httpUrl, application.token);
+      const api = platform.as(application.token);
       device = start(new URL(platform.mqttUrl), vehicle.deviceId, vehicle.secret);
       const timestamp = Number(await nextLine(device, 'stored'));
       await eventually(async () => {

@@ -2,25 +2,18 @@ import { brokerService } from '@odograph/broker/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
 let vehicle: TestVehicle;
 let device: DeviceConnection;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService, queryService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, brokerService, queryService]);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 beforeEach(async () => {
   vehicle = await createVehicle(platform.db, application);
   device = await connectDevice(platform.mqttUrl, vehicle);
@@ -80,12 +73,7 @@ describe("fleet status answers a device's uploads", () => {
   it('with the newest value of each field; a late one only where none is newer', async () => {
     await upload({ timestamp: start, fleet: { lock: 'LOCKED', doors: 'OPEN' } });
     await upload({ timestamp: start + 10, fleet: { lock: 'UNLOCKED' } });
-    await upload(
-      { timestamp: start + 5, fleet: { lock: 'LOCKED', lights: 'ON' } },
-      {
-        timestamp: start + 11,
-      },
-    );
+    await upload({ timestamp: start + 5, fleet: { lock: 'LOCKED', lights: 'ON' } }, { timestamp: start + 11 });
     expect(await status()).toMatchObject({ lock: 'UNLOCKED', doors: 'OPEN', lights: 'ON' });
   });
 

@@ -4,54 +4,43 @@ import { commandService } from '@odograph/command/service';
 import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
 import { FlespiServer, notConnected } from '@odograph/simulator/flespi-server';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
 const commandToken = `flespi-token-${randomUUID()}`;
 const flespi = new FlespiServer();
-let platform: TestPlatform;
-/** A second gateway of the same platform. */
-let gateway: TestPlatform;
-let admin: ApiClient;
-let model: string;
 
 /** The `response` of a Teltonika device to `setdigout`. */
 const isOn = { result: [{ name: 'custom', response: 'DOUT1:ON Timeout:INFINITY' }] };
 
-beforeAll(async () => {
-  const settings = {
-    ...roleSettings(testDatabaseUrl()),
-    ...{ FLESPI_URL: await flespi.start(), ACK_TIMEOUT_MS: '2000', QUEUE_PREFIX: `flespi-${randomUUID()}` },
-  };
-  platform = await startTestPlatform([brokerService, gatewayService, fleetService, commandService], settings);
-  gateway = await startTestPlatform([gatewayService], { ...settings, MQTT_URL: platform.mqttUrl });
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  model = `flespi-${randomUUID()}`;
-  const say = (text: string) => ({ flespi: { name: 'custom', properties: { text } } });
-  const { status } = await admin.put(`/v1/x/admin/device-models/${model}`, {
-    protocol: 'source',
-    commands: {
-      IMMOBILIZE: { ...say('setdigout 1?'), success: ['DOUT1:ON'], refusal: ['disabled from CFG'] },
-      HONK: { ...say('horn'), refusal: [] },
-    },
-    ...{ proprietaryCan: true, bluetooth: false, encryptedCommands: [], digitalOutputs: {}, scenarii: {} },
-  });
-  if (status !== 200) throw new Error('the device model is not stored');
+const settings = {
+  ...roleSettings(testDatabaseUrl()),
+  ...{ FLESPI_URL: await flespi.start(), ACK_TIMEOUT_MS: '2000', QUEUE_PREFIX: `flespi-${randomUUID()}` },
+};
+const platform = await usePlatform([brokerService, gatewayService, fleetService, commandService], settings);
+// A second gateway of the same platform.
+await usePlatform([gatewayService], { ...settings, MQTT_URL: platform.mqttUrl });
+const { admin } = platform;
+const model = `flespi-${randomUUID()}`;
+const say = (text: string) => ({ flespi: { name: 'custom', properties: { text } } });
+const { status } = await admin.put(`/v1/x/admin/device-models/${model}`, {
+  protocol: 'source',
+  commands: {
+    IMMOBILIZE: { ...say('setdigout 1?'), success: ['DOUT1:ON'], refusal: ['disabled from CFG'] },
+    HONK: { ...say('horn'), refusal: [] },
+  },
+  ...{ proprietaryCan: true, bluetooth: false, encryptedCommands: [], digitalOutputs: {}, scenarii: {} },
 });
+if (status !== 200) throw new Error('the device model is not stored');
 beforeEach(() => {
   flespi.calls.length = 0;
   flespi.script = () => [200, isOn];
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await platform?.stop();
-  await flespi.stop();
-});
+afterAll(() => flespi.stop());
 
 /** Creates a vehicle with a device behind flespi, and a source with or without a token for commands. */
 async function connect(token: string | undefined = commandToken) {
@@ -61,7 +50,7 @@ async function connect(token: string | undefined = commandToken) {
   const { id } = await createVehicle(platform.db, application, { model, deviceId });
   const source = { appId: application.appId, format: 'flespi', ...(token !== '' && { commandToken: token }) };
   const { body } = await admin.post('/v1/x/admin/sources', source);
-  const api = clientWithToken(platform.httpUrl, application.token);
+  const api = platform.as(application.token);
   const latest = async () => (await api.get(`/v1/x/commands?vehicleId=${id}`)).body.commands[0];
   const act = (action: string) => api.post(`/v1/vehicle/${action}`, { vehicleId: id });
   return { api, id, ident, sourcePath: `/v1/x/admin/sources/${body.sourceId}`, act, latest, source: body };

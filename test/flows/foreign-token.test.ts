@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { createToken } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { createOwner, missingNames, type Owner } from './owner.fixture.ts';
 import {
@@ -17,25 +18,19 @@ import {
   resourceOf,
 } from './route-table.fixture.ts';
 
-let platform: TestPlatform;
-let routes: Route[];
 let owner: Owner;
 let stranger: Owner;
-let userToken: string;
 
-beforeAll(async () => {
-  // Wrong admin tokens are limited per address.
-  platform = await startTestPlatform(await loadServices(), { HTTP_TRUST_PROXY: '1' });
-  routes = await readRoutes(platform.httpUrl);
-  [owner, stranger] = [await createOwner(platform), await createOwner(platform)];
-  const user = await platform.db
-    .insertInto('user_account')
-    .values({ application_id: owner.application.id, username: randomUUID(), password_hash: '-' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  userToken = await createToken(platform.db, owner.application.id, user.id);
-});
-afterAll(() => platform?.stop());
+// Wrong admin tokens are limited per address.
+const platform = await usePlatform(await loadServices(), { HTTP_TRUST_PROXY: '1' });
+const routes = await readRoutes(platform.httpUrl);
+[owner, stranger] = [await createOwner(platform), await createOwner(platform)];
+const user = await platform.db
+  .insertInto('user_account')
+  .values({ application_id: owner.application.id, username: randomUUID(), password_hash: '-' })
+  .returning('id')
+  .executeTakeFirstOrThrow();
+const userToken = await createToken(platform.db, owner.application.id, user.id);
 
 type Names = Readonly<Record<Resource, string>>;
 
@@ -71,9 +66,8 @@ function comparable({ status, body }: { status: number; body: string }, names: N
 /** Reads all rows of a vehicle. */
 async function rowsOf({ vehicle }: Owner): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.columns
-    where table_schema = 'public' and column_name = 'vehicle_id' and table_name not like 'trip\\_%' order by 1`.execute(
-    platform.db,
-  );
+    where table_schema = 'public' and column_name = 'vehicle_id' and table_name not like 'trip\\_%'
+    order by 1`.execute(platform.db);
   const contents: string[] = [];
   for (const { name } of tables) {
     const { rows } = await sql`select to_jsonb(t) as row from ${sql.table(name)} as t

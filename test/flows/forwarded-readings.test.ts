@@ -4,20 +4,13 @@ import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { SourceSender } from '@odograph/simulator/source-sender';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let application: TestApplication;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, gatewayService, queryService, fleetService]);
-  application = await createApplication(platform.db);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, gatewayService, queryService, fleetService]);
+const application = await createApplication(platform.db);
 
 const start = Math.floor(Date.now() / 1000) - 1000;
 const readings = 30;
@@ -27,7 +20,7 @@ it.each(sourceFormatNames)(
   async (format) => {
     const deviceId = createImei();
     const { id, secret: deviceSecret } = await createVehicle(platform.db, application, { deviceId, model: format });
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     const source = await admin.post('/v1/x/admin/sources', { appId: application.appId, format });
     expect(source.status).toBe(200);
     // The user name of OwnTracks is that of the device, with its own secret.
@@ -44,7 +37,7 @@ it.each(sourceFormatNames)(
       }
       await sender.drain();
     }
-    const api = clientWithToken(platform.httpUrl, application.token);
+    const api = platform.as(application.token);
     const { body } = await eventually(async () => {
       const answer = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 500}`);
       expect(answer.body.status).toHaveLength(readings);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { accessService } from '@odograph/access/service';
 import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import {
   archiveVehicle,
   createApplication,
@@ -10,11 +10,11 @@ import {
   type TestApplication,
   unlinkDevice,
 } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   createParked,
   createParkingSpot,
@@ -24,21 +24,15 @@ import {
   settingsFor,
 } from './gbfs.fixture.ts';
 
-let platform: TestPlatform;
-let admin: ApiClient;
-let anonymous: ApiClient;
 let application: TestApplication;
 let api: ApiClient;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, queryService, accessService]);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  anonymous = createApiClient(platform.httpUrl);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([fleetService, queryService, accessService]);
+const { admin } = platform;
+const { anonymous } = platform;
 beforeEach(async () => {
   application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
+  api = platform.as(application.token);
 });
 
 const adminPath = () => `/v1/x/admin/gbfs/${application.appId}`;

@@ -5,17 +5,14 @@ import { fleetService } from '@odograph/fleet/service';
 import { openSocket } from '@odograph/http/http.fixture';
 import { registrationService } from '@odograph/registration/service';
 import { createApiClient } from '@odograph/testkit/api-client';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, accessService, registrationService, consoleService], {
-    HTTP_TRUST_PROXY: '1',
-    HTTP_REQUEST_TIMEOUT_MS: '1000',
-  });
+const platform = await usePlatform([fleetService, accessService, registrationService, consoleService], {
+  HTTP_TRUST_PROXY: '1',
+  HTTP_REQUEST_TIMEOUT_MS: '1000',
 });
-afterAll(() => platform.stop());
 
 const headersOf = async (path: string, headers: Record<string, string> = {}) =>
   (await fetch(new URL(path, platform.httpUrl), { headers })).headers;
@@ -99,7 +96,7 @@ it('blocks an address temporarily after wrong admin tokens, and counts the attem
   const refused = await guess(testAdminToken, '192.0.2.1');
   expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
   expect((await guess(testAdminToken, '192.0.2.2')).status).toBe(200);
-  const { body } = await createApiClient(platform.httpUrl).get('/metrics');
+  const { body } = await platform.anonymous.get('/metrics');
   expect(body).toMatch(/odograph_http_failures_total\{code="INVALID_TOKEN"\} 60/);
 });
 

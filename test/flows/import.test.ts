@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommandLine } from '@odograph/cli/command-line';
 import { importHistory } from '@odograph/cli/imports/import-history';
@@ -7,15 +6,13 @@ import { createAdminApi } from '@odograph/cli/server/admin-api';
 import { consoleService } from '@odograph/console/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let directory: string;
 let application: TestApplication;
 let vehicle: TestVehicle;
 
@@ -23,14 +20,8 @@ let vehicle: TestVehicle;
 const settings = { READING_MAX_AGE_DAYS: '30', READING_NEW_CHUNKS_PER_HOUR: '1' };
 const interval = 'from=2024-01-01T00:00:00Z&until=2025-01-01T00:00:00Z';
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, queryService, consoleService], settings);
-  directory = await mkdtemp(join(tmpdir(), 'odograph-history-'));
-});
-afterAll(async () => {
-  await platform.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const platform = await usePlatform([ingestService, queryService, consoleService], settings);
+const directory = useDirectory();
 beforeEach(async () => {
   application = await createApplication(platform.db);
   vehicle = await createVehicle(platform.db, application);
@@ -54,7 +45,7 @@ const faultsOf = async (path: string) => (await readFile(`${path}.faults.csv`, '
 
 /** Reads the readings of a vehicle, but for the vehicle, once there are `count`. */
 async function historyOf({ id }: TestVehicle, count: number): Promise<{ timestamp: number }[]> {
-  const client = clientWithToken(platform.httpUrl, application.token);
+  const client = platform.as(application.token);
   return eventually(async () => {
     const { body } = await client.get(`/v1/x/vehicle/${id}/export?format=ndjson&${interval}`);
     const readings = String(body)
@@ -77,9 +68,8 @@ async function storeHistory(count: number): Promise<void> {
       '[{"name": "cargo", "data": [{"key": "temperature", "value": "4.5"}]}]', 'test', now()
     from generate_series(0, ${count}::integer - 1) as n`.execute(platform.db);
   await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
-    select vehicle_id, min(time), max(time), now() from reading where vehicle_id = ${vehicle.id}::integer group by 1`.execute(
-    platform.db,
-  );
+    select vehicle_id, min(time), max(time), now() from reading where vehicle_id = ${vehicle.id}::integer
+    group by 1`.execute(platform.db);
 }
 
 describe('odograph import', () => {
@@ -93,7 +83,7 @@ describe('odograph import', () => {
     const count = 1100;
     await storeHistory(count);
     const url = `/v1/x/vehicle/${vehicle.id}/export?format=${format}${fields}&${interval}`;
-    const { body } = await clientWithToken(platform.httpUrl, application.token).get(url);
+    const { body } = await platform.as(application.token).get(url);
     const expected = await historyOf(vehicle, count);
     const path = await writeHistory(`export.${format}`, body);
     const copy = await createVehicle(platform.db, application);
@@ -142,9 +132,8 @@ describe('odograph import', () => {
     expect(await faultsOf(path)).toEqual(['5,"lat","location.latitude must be a number"']);
     const [reading] = await historyOf(vehicle, 2);
     expect(reading).toMatchObject({ location: { latitude: 48.1, longitude: 2, altitude: 35.5, angle: 90 } });
-    const { rows } = await sql`select speed from reading where vehicle_id = ${vehicle.id}::integer`.execute(
-      platform.db,
-    );
+    const { rows } = await sql`select speed from reading
+      where vehicle_id = ${vehicle.id}::integer`.execute(platform.db);
     expect(rows).toEqual([{ speed: 36 }, { speed: 36 }]);
   });
 
@@ -186,12 +175,10 @@ describe('odograph import', () => {
   });
 
   it('stores no position of a privacy interval, and nothing of a time without a link', async () => {
-    await sql`insert into privacy_period values (${vehicle.id}::integer, '[2024-05-01 09:00Z, 2024-05-01 10:00Z)')`.execute(
-      platform.db,
-    );
-    await sql`update device_link set period = '[2024-05-01 08:00Z,)' where vehicle_id = ${vehicle.id}::integer`.execute(
-      platform.db,
-    );
+    await sql`insert into privacy_period
+      values (${vehicle.id}::integer, '[2024-05-01 09:00Z, 2024-05-01 10:00Z)')`.execute(platform.db);
+    await sql`update device_link set period = '[2024-05-01 08:00Z,)'
+      where vehicle_id = ${vehicle.id}::integer`.execute(platform.db);
     const line = (time: string) =>
       JSON.stringify({ timestamp: Date.parse(time) / 1000, location: { latitude: 48, longitude: 2 } });
     const times = ['2024-05-01T07:00:00Z', '2024-05-01T08:30:00Z', '2024-05-01T09:30:00Z'];

@@ -224,9 +224,8 @@ describe('key distribution', () => {
     await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
     const connection = await connectDevice(fixture.fleet.mqttUrl, identity);
     const stateAfter = async (acknowledgement: { id: string; ok: boolean; mac?: string }) => {
-      await sql`update device_key set refused_reason = null where device_id = ${vehicle.deviceId}`.execute(
-        fixture.fleet.db,
-      );
+      await sql`update device_key set refused_reason = null
+        where device_id = ${vehicle.deviceId}`.execute(fixture.fleet.db);
       await connection.acknowledge(acknowledgement);
       return eventually(async () => {
         const { rows } = await sql<{ reason: string; versions: number[] }>`

@@ -7,7 +7,7 @@ import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { EventClient } from '@odograph/query/live/event-client.fixture';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
@@ -57,7 +57,7 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     platform = await startTestPlatform(services, { REDIS_URL: redis.url });
     query = await startQuery();
     application = await createApplication(platform.db);
-    api = clientWithToken(platform.httpUrl, application.token);
+    api = platform.as(application.token);
   });
   afterAll(async () => {
     await query?.end('SIGKILL');

@@ -1,8 +1,8 @@
-import { type ApiClient, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { type ApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { createOperator, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import {
   callOperatorRoute,
@@ -15,17 +15,12 @@ import {
 } from './operator-routes.fixture.ts';
 import { callRoute, guardOf, type Route, readRoutes } from './route-table.fixture.ts';
 
-let platform: TestPlatform;
-let routes: Route[];
 let operated: Operated;
 let foreign: Operated;
 
-beforeAll(async () => {
-  platform = await startTestPlatform(await loadServices());
-  routes = await readRoutes(platform.httpUrl);
-  [operated, foreign] = [await createOperated(platform), await createOperated(platform)];
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform(await loadServices());
+const routes = await readRoutes(platform.httpUrl);
+[operated, foreign] = [await createOperated(platform), await createOperated(platform)];
 
 const forOperators = () => routes.filter((route) => guardOf(route) === 'admin');
 
@@ -291,6 +286,6 @@ describe('a route of the interface', () => {
     const administrator = await clientOf({ role: 'administrator' });
     expect((await administrator.delete(`/v1/x/admin/operators/${name}`)).status).toBe(200);
     expect((await client.get('/v1/parkings')).body.error).toBe('INVALID_TOKEN');
-    expect((await createApiClient(platform.httpUrl).get('/v1/parkings')).body.error).toBe('MISSING_TOKEN');
+    expect((await platform.anonymous.get('/v1/parkings')).body.error).toBe('MISSING_TOKEN');
   });
 });

@@ -49,9 +49,8 @@ function requireBody({ status, body }: { status: number; body: Record<string, st
 async function storeAlarm(db: Database, ruleId: string, { id }: TestVehicle): Promise<string> {
   const { rows } = await sql<{ id: string }>`
     insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at)
-    select application_id, id, ${Number(id)}, kind, now() from alarm_rule where id = ${ruleId} returning id`.execute(
-    db,
-  );
+    select application_id, id, ${Number(id)}, kind, now() from alarm_rule
+    where id = ${ruleId} returning id`.execute(db);
   return rows[0]?.id ?? '';
 }
 

@@ -4,24 +4,17 @@ import { brokerService } from '@odograph/broker/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { describe, expect, it } from 'vitest';
 import { readHistory, readQuarantine, start } from './sources.fixture.ts';
 
 const execute = promisify(execFile);
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService, queryService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, brokerService, queryService]);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 
 describe('OwnTracks over MQTT', () => {
   const hasMosquitto = spawnSync('mosquitto_pub', ['--help']).error === undefined;

@@ -2,10 +2,9 @@ import { brokerService } from '@odograph/broker/service';
 import { consoleService } from '@odograph/console/service';
 import { ingestService } from '@odograph/ingest/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
-import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 
 it('the history of the pipeline shows the uploads, connections and latencies of the last seconds', async () => {
@@ -13,7 +12,7 @@ it('the history of the pipeline shows the uploads, connections and latencies of 
   try {
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     for (let second = 0; second < 5; second += 1) await device.upload({ timestamp: Date.now() / 1000 - second });
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     await eventually(async () => {
       const { status, body } = await admin.get('/v1/x/admin/pipeline');
       expect([status, body.error]).toEqual([200, undefined]);

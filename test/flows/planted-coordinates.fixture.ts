@@ -41,9 +41,8 @@ export async function searchDatabase(db: Database, planted: readonly Planted[]):
   const { rows: tables } = await sql<{ name: string }>`
     select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace on pg_namespace.oid = relnamespace
     where relkind in ('r', 'p', 'm') and nspname not in ('pg_catalog', 'information_schema')
-      and nspname !~ '^pg_(toast|temp)' and relname !~ '^(compress_hyper|_compressed_hypertable)_' order by 1`.execute(
-    db,
-  );
+      and nspname !~ '^pg_(toast|temp)' and relname !~ '^(compress_hyper|_compressed_hypertable)_'
+      order by 1`.execute(db);
   const pattern = planted.flatMap(tracesOf).join('|').replaceAll('.', '\\.').replaceAll('+', '\\+');
   const found: string[] = [];
   for (const { name } of tables) {

@@ -1,34 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accessService } from '@odograph/access/service';
 import { fleetService } from '@odograph/fleet/service';
 import { registrationService } from '@odograph/registration/service';
 import { childEnvironment } from '@odograph/runtime/config';
-import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const commandLine = fileURLToPath(new URL('../../packages/cli/bin.mjs', import.meta.url));
-let platform: TestPlatform;
-let admin: ApiClient;
-let directory: string;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, accessService, registrationService]);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  directory = await mkdtemp(join(tmpdir(), 'odograph-import-'));
-});
-afterAll(async () => {
-  await platform?.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const platform = await usePlatform([fleetService, accessService, registrationService]);
+const { admin } = platform;
+const directory = useDirectory();
 
 function startImport(file: string, more: readonly string[] = []): ChildProcess {
   const env = childEnvironment({ ODOGRAPH_URL: platform.httpUrl, ADMIN_TOKEN: testAdminToken });

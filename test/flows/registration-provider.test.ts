@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
@@ -43,7 +42,7 @@ describe('a provider of registration data', () => {
       REGISTRATION_PROVIDER_MAPPING: mapping,
     });
     const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 1 });
-    const client = clientWithToken(platform.httpUrl, (await createApplication(db)).token);
+    const client = platform.as((await createApplication(db)).token);
     const answers = [];
     for (const plate of ['RH-001-RA', 'RH-002-RA', 'RH-003-RA', 'RH-004-RA']) {
       answers.push(await client.get(`/v1/siv/fr/${plate}`));

@@ -6,15 +6,11 @@ import { openQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { beforeEach, expect, it } from 'vitest';
 
-let platform: TestPlatform;
 let identity: TestVehicle;
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, brokerService]);
 beforeEach(async () => {
   identity = await createVehicle(platform.db, await createApplication(platform.db));
 });

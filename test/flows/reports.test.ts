@@ -8,17 +8,13 @@ import {
 } from '@odograph/cli/installation/report-logins';
 import type { Database } from '@odograph/database/database';
 import { queryService } from '@odograph/query/service';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { at, createFleet, type Fleet, grafanaMacros, runAs } from './reports.fixture.ts';
 
-let platform: TestPlatform;
-let db: Database;
-let owner: string;
 let own: Fleet;
 let foreign: Fleet;
 /** Sees `own`; another login sees both. */
@@ -34,18 +30,15 @@ async function createLogin(appId?: string): Promise<{ login: string; password: s
   return created;
 }
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  db = platform.db;
-  const { rows } = await sql<{ user: string }>`select session_user::text as user`.execute(db);
-  owner = rows[0]?.user ?? '';
-  [own, foreign] = [await createFleet(db), await createFleet(db)];
-  ({ login, password } = await createLogin(own.application.appId));
-  ({ login: loginOfAll } = await createLogin());
-});
+const platform = await usePlatform([queryService]);
+const db = platform.db;
+const { rows } = await sql<{ user: string }>`select session_user::text as user`.execute(db);
+const owner = rows[0]?.user ?? '';
+[own, foreign] = [await createFleet(db), await createFleet(db)];
+({ login, password } = await createLogin(own.application.appId));
+({ login: loginOfAll } = await createLogin());
 afterAll(async () => {
   for (const one of logins) await deleteReportLogin(db, one).catch(() => undefined);
-  await platform.stop();
 });
 
 const as = <Result>(reader: string, run: (trx: Database) => Promise<Result>) => runAs(db, { reader, owner }, run);
@@ -80,7 +73,7 @@ describe('the views of the schema fleet', () => {
   });
 
   it('show vehicles as the interface does', async () => {
-    const api = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const api = platform.admin;
     const shown = async () => {
       const { body } = await api.get(
         `/v1/x/vehicles?state=moving,parked,silent,private,archived&appId=${own.application.appId}`,
@@ -121,9 +114,8 @@ describe('the views of the schema fleet', () => {
   it('show no position of a privacy interval, also of one that is entered later', async () => {
     const positions = () => read(login, 'select time from fleet.positions');
     expect(await positions()).toHaveLength(30);
-    await sql`insert into privacy_period values (${own.vehicle.id}::integer, tstzrange(${at(10)}, ${at(25)}))`.execute(
-      db,
-    );
+    await sql`insert into privacy_period
+      values (${own.vehicle.id}::integer, tstzrange(${at(10)}, ${at(25)}))`.execute(db);
     expect(await positions()).toHaveLength(15);
     expect(await read(login, 'select latitude from fleet.alarms')).toEqual([{ latitude: null }]);
     expect(await read(login, 'select count(*)::integer as count from fleet.readings')).toEqual([{ count: 30 }]);

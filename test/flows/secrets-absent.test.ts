@@ -156,7 +156,7 @@ async function enterActors(): Promise<Actors> {
   const id = `secrets-${Date.now()}`;
   const device = await enter('devices', { id, model: 'generic', vehicleId: vehicle.id, bluetoothPin: 'planted-pin' });
   const login = { ...application, username: 'driver', password };
-  const tokens = (await createApiClient(platform.httpUrl).post('/v1/login', login)).body;
+  const tokens = (await platform.anonymous.post('/v1/login', login)).body;
   const operator = await enter('operators', { name: id, role: 'administrator' });
   const source = await enter('sources', { appId: application.appId, format: 'flespi' });
   const origin = platform.httpUrl;

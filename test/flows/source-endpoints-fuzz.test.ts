@@ -3,18 +3,14 @@ import { type SourceFormatName, sourceFormatNames } from '@odograph/contracts/so
 import { gatewayService } from '@odograph/gateway/service';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createSource } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService, gatewayService], {
-    SOURCE_REQUESTS_PER_SECOND: '1000000',
-    SOURCE_BYTES_PER_SECOND: '1000000000',
-  });
+const platform = await usePlatform([brokerService, gatewayService], {
+  SOURCE_REQUESTS_PER_SECOND: '1000000',
+  SOURCE_BYTES_PER_SECOND: '1000000000',
 });
-afterAll(() => platform.stop());
 
 describe('any request to an endpoint', () => {
   const member = fc.constantFrom(

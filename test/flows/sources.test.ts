@@ -4,7 +4,7 @@ import type { SourceFormatName } from '@odograph/contracts/sources';
 import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
-import { type ApiClient, clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { createBrowser } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
@@ -14,23 +14,15 @@ import {
   createSource,
   createUnlinkedVehicle,
   createVehicle,
-  type TestApplication,
 } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readHistory, readQuarantine, start } from './sources.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, gatewayService, queryService, consoleService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, gatewayService, queryService, consoleService]);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
@@ -119,9 +111,8 @@ describe('a request of another system becomes readings of its vehicle', () => {
     await eventually(async () => {
       const counts = await platform.db.selectFrom('source').selectAll().where('id', '=', sourceId).executeTakeFirst();
       expect(counts).toMatchObject({ messages: 1001, unknown_messages: 0, last_seen_at: expect.any(Date) });
-      const { rows } = await sql`select device_id from source_device where source_id = ${sourceId}`.execute(
-        platform.db,
-      );
+      const { rows } = await sql`select device_id from source_device
+        where source_id = ${sourceId}`.execute(platform.db);
       expect(rows).toHaveLength(2);
     });
   });
@@ -213,10 +204,9 @@ describe('a device that a source names', () => {
     expect(body.quarantine).toMatchObject([{ id: row?.id, deviceId, format: 'traccar' }]);
     await createDevice(platform.db, { applicationId: application.id, deviceId, model: 'tracker' });
     const vehicleId = await createUnlinkedVehicle(platform.db, application);
-    await sql`insert into device_link values (${deviceId}, ${Number(vehicleId)}, tstzrange(null, null))`.execute(
-      platform.db,
-    );
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    await sql`insert into device_link
+      values (${deviceId}, ${Number(vehicleId)}, tstzrange(null, null))`.execute(platform.db);
+    const { admin } = platform;
     expect((await admin.post('/v1/x/admin/quarantine/replay', { ids: [row?.id] })).status).toBe(200);
     expect(await historyOf(vehicleId, 1)).toMatchObject([{ timestamp: start }]);
   });
@@ -260,7 +250,7 @@ describe('a device that a source names', () => {
     // The IMEI itself is registered for the other application, whose messages reach that device from then on.
     const vehicle = await createVehicle(platform.db, other, { deviceId: imei, model: 'traccar' });
     for (const source of sources) expect((await forwardFrom(source, start + 60)).status).toBe(200);
-    const readings = await historyOf(vehicle.id, 1, clientWithToken(platform.httpUrl, other.token));
+    const readings = await historyOf(vehicle.id, 1, platform.as(other.token));
     expect(readings).toMatchObject([{ timestamp: start + 60 }]);
     expect(await owners()).toEqual(expect.arrayContaining([...created, [imei, other.id]]));
   });
@@ -282,9 +272,9 @@ describe('a device that a source names', () => {
     const owner = await createOperator(platform.db, { applicationIds: [victim.id] });
     const browser = createBrowser(platform.httpUrl, owner.cookie);
     expect((await browser.get(`/v1/x/admin/quarantine?deviceId=${vehicle.deviceId}`)).body.quarantine).toEqual([]);
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     await admin.post('/v1/x/admin/quarantine/replay', { ids: [row?.id] });
     await eventually(async () => expect(await quarantineOf(named)).toMatchObject([{ times_seen: 2 }]));
-    await historyOf(vehicle.id, 0, clientWithToken(platform.httpUrl, victim.token));
+    await historyOf(vehicle.id, 0, platform.as(victim.token));
   });
 });

@@ -4,37 +4,30 @@ import { commandService } from '@odograph/command/service';
 import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { afterEach, describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-let admin: ApiClient;
-let port: number;
 const devices: TeltonikaDevice[] = [];
 
-beforeAll(async () => {
-  port = await freePort();
-  platform = await startTestPlatform([brokerService, gatewayService, fleetService, commandService], {
-    ...roleSettings(testDatabaseUrl()),
-    TELTONIKA_PORT: String(port),
-    ACK_TIMEOUT_MS: '1500',
-  });
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+const port = await freePort();
+const platform = await usePlatform([brokerService, gatewayService, fleetService, commandService], {
+  ...roleSettings(testDatabaseUrl()),
+  TELTONIKA_PORT: String(port),
+  ACK_TIMEOUT_MS: '1500',
 });
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
+const { admin } = platform;
 afterEach(async () => {
   for (const device of devices.splice(0)) await device.close();
 });
-afterAll(() => platform.stop());
 
 /** Creates a vehicle with a Teltonika device that answers commands, and connects it. */
 async function connect(answer: (text: string) => string | undefined, model = 'teltonika-outputs') {

@@ -4,27 +4,18 @@ import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-let port: number;
-
-beforeAll(async () => {
-  port = await freePort();
-  const settings = { TELTONIKA_PORT: String(port) };
-  platform = await startTestPlatform([ingestService, gatewayService, queryService], settings);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform.stop());
+const port = await freePort();
+const settings = { TELTONIKA_PORT: String(port) };
+const platform = await usePlatform([ingestService, gatewayService, queryService], settings);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 
 const start = Math.floor(Date.now() / 1000) - 1000;
 

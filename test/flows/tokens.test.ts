@@ -5,19 +5,15 @@ import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
 import { hashSecret } from '@odograph/runtime/secrets';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
+import { describe, expect, it } from 'vitest';
 
 const password = 'correct horse battery';
-let platform: TestPlatform;
-let application: TestApplication;
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, accessService, registrationService, queryService, commandService]);
-  application = await createApplication(platform.db);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([fleetService, accessService, registrationService, queryService, commandService]);
+const application = await createApplication(platform.db);
 
 /** Creates a user and signs in. */
 async function logIn() {
@@ -28,14 +24,14 @@ async function logIn() {
     .values({ application_id: applicationId, username, password_hash: await hashPassword(password) })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const login = () => createApiClient(platform.httpUrl).post('/v1/login', { appId, appKey, username, password });
+  const login = () => platform.anonymous.post('/v1/login', { appId, appKey, username, password });
   const { body } = await login();
   return { id, login, token: body.token as string, refreshToken: body.refresh_token as string };
 }
 
 /** Sends a token to several services. @returns the failure of the token at each, undefined where it is valid */
 async function verdictsOf(token: string): Promise<(string | undefined)[]> {
-  const api = clientWithToken(platform.httpUrl, token);
+  const api = platform.as(token);
   const answers = await Promise.all([
     api.get('/v1/vehicles/status?view=fleet'),
     api.delete('/v1/device', { deviceId: 'none' }),
@@ -53,7 +49,7 @@ describe('a token', () => {
     expect(await verdictsOf(user.token)).toEqual(everywhere('INVALID_TOKEN'));
     const { appId, appKey } = application;
     const refresh = { appId, appKey, refresh_token: user.refreshToken };
-    const refreshed = await createApiClient(platform.httpUrl).post('/v1/refreshToken', refresh);
+    const refreshed = await platform.anonymous.post('/v1/refreshToken', refresh);
     expect([refreshed.status, refreshed.body.error]).toEqual([401, 'INVALID_TOKEN']);
     const again = await user.login();
     expect([again.status, again.body.error]).toEqual([401, 'INVALID_CREDENTIALS']);

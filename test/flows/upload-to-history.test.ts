@@ -3,24 +3,17 @@ import { encodeCbor } from '@odograph/codec/native/cbor';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, brokerService, queryService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([ingestService, brokerService, queryService]);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 
 const start = 1_750_000_000;
 
@@ -70,7 +63,7 @@ describe('history answers uploads', () => {
       }),
     );
     expected.sort();
-    const client = clientWithToken(platform.httpUrl, own.token);
+    const client = platform.as(own.token);
     const range = `from=${start}&until=${start + 500}`;
     await eventually(async () => {
       const { rows } = await sql<{ count: number }>`

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '@odograph/database/database';
 import { endCommands, numbersOf, sign, startReceiver } from '@odograph/events/webhooks.fixture';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -19,7 +19,7 @@ let platform: ChildPlatform;
 let database: OwnDatabase;
 let db: ReturnType<typeof openDatabase>;
 let application: TestApplication;
-const api = (): ApiClient => clientWithToken(platform.httpUrl, application.token);
+const api = (): ApiClient => platform.as(application.token);
 const register = async (url: string): Promise<{ id: string; secret: string }> =>
   (await api().post('/v1/x/webhooks', { url, types: ['command.ended'] })).body;
 

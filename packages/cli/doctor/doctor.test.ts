@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { appendAudit } from '@odograph/database/audit';
@@ -10,6 +9,7 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { createOwnDatabase } from '@odograph/testkit/own-database';
+import { useDirectory } from '@odograph/testkit/scopes';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,8 +19,7 @@ import { checkRedisSettings, checkRedisState, checkSchedules } from './redis.ts'
 
 const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
 const dayMs = 86_400_000;
-const directory = mkdtempSync(join(tmpdir(), 'odograph-doctor-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = useDirectory();
 
 /** Creates a self-signed certificate with its key. */
 function createCertificate(name: string, days: number): { key: string; certificate: string } {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import type { ApiAnswer } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAccessService } from '../service.ts';
 
 /** A call on an authorization, or a step of the clock. Times in seconds from now. */
@@ -127,16 +127,10 @@ class LifeCycleModel {
 
 const startSeconds = 1_763_712_000;
 let nowSeconds = startSeconds;
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([createAccessService(() => new Date(nowSeconds * 1000))]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([createAccessService(() => new Date(nowSeconds * 1000))]);
+const application = await createApplication(platform.db);
+const api = platform.as(application.token);
 
 /** One run of the property, with its own vehicle and two drivers. */
 class World {

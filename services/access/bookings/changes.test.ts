@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inMinutes, useAccess } from '../access.fixture.ts';
 import { age, answerOf, book, expectRevoked, floating, pathOf, planned } from './bookings.fixture.ts';
 
-const access = useAccess();
+const access = await useAccess();
 
 const authorization = (id: string) => access.api.get(`/v1/bluetooth-token/${id}`);
 

@@ -178,9 +178,8 @@ async function perform(world: World, step: Step, now: number): Promise<string | 
       on conflict do nothing`.execute(db);
   }
   if (step.kind === 'flag') {
-    await sql`update vehicle set unavailable = not unavailable where id = ${world.vehicleIds[step.vehicle]}`.execute(
-      db,
-    );
+    await sql`update vehicle set unavailable = not unavailable
+      where id = ${world.vehicleIds[step.vehicle]}`.execute(db);
   }
   try {
     await db.transaction().execute((trx) => change(trx, world, step, context));

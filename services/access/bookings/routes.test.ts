@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { inMinutes, useAccess } from '../access.fixture.ts';
 import { age, answerOf, book, floating, pathOf, planned } from './bookings.fixture.ts';
 
-const access = useAccess();
+const access = await useAccess();
 
 const authorization = (id: string) => access.api.get(`/v1/bluetooth-token/${id}`);
 
@@ -79,9 +79,8 @@ describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
     const headers = keyed();
     const { body } = await createBooking(headers, planned());
     const { rows } = await sql<{ row: string }>`select row_to_json(one)::text || encode(sealed_answer, 'escape') as row
-      from idempotent_request one where key_sha256 = ${hashSecret(headers['idempotency-key'])}`.execute(
-      access.platform.db,
-    );
+      from idempotent_request one
+      where key_sha256 = ${hashSecret(headers['idempotency-key'])}`.execute(access.platform.db);
     expect(rows).toHaveLength(1);
     for (const secret of [
       headers['idempotency-key'],
@@ -251,9 +250,8 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     const { rows } = await sql<{
       action: string;
     }>`select action, actor, address, details->>'driver' as driver from audit
-      where subject in (${`booking:${bookingId}`}, ${`booking:${other}`}) order by position`.execute(
-      access.platform.db,
-    );
+      where subject in (${`booking:${bookingId}`}, ${`booking:${other}`})
+        order by position`.execute(access.platform.db);
     expect(rows).toEqual(
       ['create', 'update', 'stop', 'create', 'delete'].map((action) => ({
         action: `booking.${action}`,

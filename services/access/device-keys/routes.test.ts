@@ -2,32 +2,24 @@ import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { verifyToken } from '@odograph/keyless/token';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { accessService } from '../service.ts';
 
 const secret = (letter: string) => letter.repeat(32);
-let platform: TestPlatform;
-let rotated: TestPlatform;
-let admin: ApiClient;
 let api: ApiClient;
 let vehicle: TestVehicle;
 let serviceToken: string;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([accessService], { ENCRYPTION_KEYS: secret('a') });
-  rotated = await startTestPlatform([accessService], { ENCRYPTION_KEYS: `${secret('b')},${secret('a')}` });
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-});
-afterAll(async () => {
-  await rotated?.stop();
-  await platform?.stop();
-});
+const platform = await usePlatform([accessService], { ENCRYPTION_KEYS: secret('a') });
+const rotated = await usePlatform([accessService], { ENCRYPTION_KEYS: `${secret('b')},${secret('a')}` });
+const { admin } = platform;
 beforeEach(async () => {
   const application = await createApplication(platform.db);
   serviceToken = application.token;
-  api = clientWithToken(platform.httpUrl, serviceToken);
+  api = platform.as(serviceToken);
   vehicle = await createVehicle(platform.db, application);
 });
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inMinutes, useAccess } from '../access.fixture.ts';
 
-const access = useAccess({ ACK_TIMEOUT_MS: '300' });
+const access = await useAccess({ ACK_TIMEOUT_MS: '300' });
 const { newVehicle } = access;
 let driver: string;
 beforeEach(() => {

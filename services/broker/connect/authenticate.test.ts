@@ -4,16 +4,13 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { expect, it } from 'vitest';
 import { commandSecret, connackOf } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([brokerService]);
 
 it('accepts a device with its id as client id and user name, and its secret', async () => {
   const { deviceId, secret } = await createDevice(platform.db);

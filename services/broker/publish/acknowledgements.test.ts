@@ -1,24 +1,17 @@
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { deviceTopic } from '@odograph/contracts/topics';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { openQueue } from '@odograph/queue/queues';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterAll, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
 import { maximumAcknowledgementBytes } from './accept-publish.ts';
 
-let platform: TestPlatform;
-let queue: TypedQueue<'acknowledgements'>;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-  const { REDIS_URL, QUEUE_PREFIX } = platform.config;
-  queue = openQueue('acknowledgements', { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX });
-});
-afterAll(async () => {
-  await queue.close();
-  await platform.stop();
-});
+const platform = await usePlatform([brokerService]);
+const { REDIS_URL, QUEUE_PREFIX } = platform.config;
+const queue = openQueue('acknowledgements', { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX });
+afterAll(() => queue.close());
 
 async function queued(device: string): Promise<QueuedAcknowledgement[]> {
   const jobs = await queue.getJobs(['wait'], 0, -1, true);

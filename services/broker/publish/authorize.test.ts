@@ -2,24 +2,19 @@ import { deviceTopic, everyCommandTopic } from '@odograph/contracts/topics';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
-import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterAll, expect, it } from 'vitest';
 import { closed, connectCommandService, connectGateway, connectPacket, openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
-let platform: TestPlatform;
-let queues: UploadQueues;
 let commands: DeviceConnection;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-  queues = openUploadQueues(platform.config);
-  commands = await connectCommandService(platform.mqttUrl);
-});
+const platform = await usePlatform([brokerService]);
+const queues = openUploadQueues(platform.config);
+commands = await connectCommandService(platform.mqttUrl);
 afterAll(async () => {
   await commands.close();
   await queues.close();
-  await platform.stop();
 });
 
 const inAMinute = () => Math.floor(Date.now() / 1000) + 60;

@@ -2,22 +2,15 @@ import { deviceTopic } from '@odograph/contracts/topics';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
-import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterAll, expect, it } from 'vitest';
 import { watchPubacks } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
-let platform: TestPlatform;
-let queues: UploadQueues;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-  queues = openUploadQueues(platform.config);
-});
-afterAll(async () => {
-  await queues.close();
-  await platform.stop();
-});
+const platform = await usePlatform([brokerService]);
+const queues = openUploadQueues(platform.config);
+afterAll(() => queues.close());
 
 async function uploadsOf(device: string) {
   return (await queues.uploads()).filter(({ deviceId }) => deviceId === device);

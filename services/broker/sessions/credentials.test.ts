@@ -1,14 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { openDatabase } from '@odograph/database/database';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { afterEachStatement } from '@odograph/testkit/statements';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CredentialStore } from './credentials.ts';
 
-const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
-afterAll(() => db.destroy());
+const db = useDatabase();
 
 it('looks up devices that connect within 10 ms with one statement', async () => {
   const devices = await Promise.all(Array.from({ length: 40 }, () => createDevice(db)));

@@ -8,10 +8,11 @@ import type { Service } from '@odograph/runtime/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { afterEachStatement, type StatementText } from '@odograph/testkit/statements';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import type { KyselyPlugin, Updateable } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { closed, connackOf, connectPacket, openRedis, openSocket, startOwnRedis } from '../broker.fixture.ts';
 import { brokerService, openEngines, startBroker } from '../service.ts';
 
@@ -25,11 +26,7 @@ const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
   },
 });
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([brokerService]);
 
 const replaceSecret = (deviceId: string, more: Updateable<Tables['device']>) =>
   platform.db

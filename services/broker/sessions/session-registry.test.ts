@@ -4,31 +4,24 @@ import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odogr
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { createLogger } from '@odograph/runtime/logger';
 import { Gauge, Registry } from '@odograph/runtime/metrics';
-import type { Redis } from '@odograph/runtime/redis';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
 import { DeviceThrottle } from '@odograph/sessions/throttle';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import type { Client } from 'aedes';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { closed, openRedis, startOwnRedis } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 import { brokerTasks, createBrokerMetrics } from './metrics.ts';
 import { createDeviceSession } from './session-registry.ts';
 
-let platform: TestPlatform;
-let redis: Redis;
-beforeAll(async () => {
-  platform = await startTestPlatform([brokerService]);
-  redis = await openRedis(platform.config.REDIS_URL);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await platform.stop();
-});
+const platform = await usePlatform([brokerService]);
+const redis = await openRedis(platform.config.REDIS_URL);
+afterAll(() => redis.disconnect());
 
 const sessionOf = (deviceId: string) => redis.hget(presenceKey(platform.config.QUEUE_PREFIX), deviceId);
 const endOf = async (deviceId: string) =>

@@ -1,30 +1,21 @@
-import { mkdtemp, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseRange } from '@odograph/http/file-answer';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { createPmtiles } from '@odograph/testkit/pmtiles';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
+import { testAdminToken } from '@odograph/testkit/test-platform';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
 
 const whole = createPmtiles();
-let directory: string;
-let file: string;
-let platform: TestPlatform;
 const headers = { authorization: `Bearer ${testAdminToken}` };
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'odograph-map-'));
-  file = join(directory, 'area.pmtiles');
-  platform = await startTestPlatform([consoleService], { MAP_TILES: file });
-});
+const directory = useDirectory();
+const file = join(directory, 'area.pmtiles');
+const platform = await usePlatform([consoleService], { MAP_TILES: file });
 beforeEach(() => replace(whole));
-afterAll(async () => {
-  await platform?.stop();
-  await rm(directory, { recursive: true, force: true });
-});
 
 /** Replaces the file as `mv` does. */
 async function replace(content: Buffer): Promise<void> {
@@ -33,7 +24,7 @@ async function replace(content: Buffer): Promise<void> {
 }
 const settings = async () => (await createApiClient(platform.httpUrl, headers).get('/v1/x/map')).body;
 const consoleState = async () =>
-  (await createApiClient(platform.httpUrl).get('/health')).body.services.console as { ok: boolean; state: string };
+  (await platform.anonymous.get('/health')).body.services.console as { ok: boolean; state: string };
 const read = (more: Record<string, string> = {}, method = 'GET') =>
   fetch(`${platform.httpUrl}/v1/x/map/tiles`, { method, headers: { ...headers, ...more } });
 
@@ -41,8 +32,8 @@ describe('the file of MAP_TILES', () => {
   it('is only for people and programs that are signed in', async () => {
     const { token } = await createApplication(platform.db);
     for (const path of ['/v1/x/map', '/v1/x/map/tiles']) {
-      expect((await createApiClient(platform.httpUrl).get(path)).status).toBe(401);
-      expect((await clientWithToken(platform.httpUrl, token).get(path)).status).toBe(200);
+      expect((await platform.anonymous.get(path)).status).toBe(401);
+      expect((await platform.as(token).get(path)).status).toBe(200);
     }
   });
 

@@ -1,32 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { UploadBatch } from '@odograph/contracts/queues';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { openQueue } from '@odograph/queue/queues';
 import { openSealer, quarantineContext, Sealer } from '@odograph/runtime/sealing';
-import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
 
 const path = '/v1/x/admin/quarantine';
 const receivedAt = new Date('2026-01-02T03:04:05.678Z');
-let platform: TestPlatform;
-let admin: ApiClient;
-let queue: TypedQueue<'uploads'>;
-let sealer: Sealer;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([consoleService]);
-  sealer = await openSealer(platform.config, 'quarantine');
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
-  await queue.waitUntilReady();
-});
-afterAll(async () => {
-  await queue?.close();
-  await platform?.stop();
-});
+const platform = await usePlatform([consoleService]);
+const sealer = await openSealer(platform.config, 'quarantine');
+const { admin } = platform;
+const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+await queue.waitUntilReady();
+afterAll(() => queue.close());
 beforeEach(() => queue.drain());
 
 async function quarantine(payload: Buffer, resolvedAt: Date | null = null): Promise<{ id: string; deviceId: string }> {
@@ -103,9 +93,8 @@ describe('/v1/x/admin/quarantine', () => {
     expect(await ids(`deviceId=${first.deviceId}&open=false`)).toEqual([]);
     expect(await ids(`reason=DEVICE_NOT_LINKED&after=${Number(first.id) - 1}`)).toEqual([second.id]);
     expect(await ids(`vehicleId=${vehicle.id}`)).toEqual([second.id]);
-    await sql`update device_link set period = tstzrange('2026-03-01', null) where device_id = ${vehicle.deviceId}`.execute(
-      platform.db,
-    );
+    await sql`update device_link set period = tstzrange('2026-03-01', null)
+      where device_id = ${vehicle.deviceId}`.execute(platform.db);
     expect(await ids(`vehicleId=${vehicle.id}`)).toEqual([second.id]);
     const other = await createVehicle(platform.db, await createApplication(platform.db));
     await sql`update device_link set device_id = ${vehicle.deviceId}, period = tstzrange(null, '2026-03-01')
@@ -122,9 +111,8 @@ describe('/v1/x/admin/quarantine', () => {
       { index: 0, reason },
       { index: 1, reason },
     ];
-    await sql`update quarantine set faults = ${JSON.stringify(faults)}::jsonb where id = ${id}::bigint`.execute(
-      platform.db,
-    );
+    await sql`update quarantine set faults = ${JSON.stringify(faults)}::jsonb
+      where id = ${id}::bigint`.execute(platform.db);
     const counted = { reason, uploads: 1, devices: 1, newestAt: receivedAt.toISOString() };
     expect((await admin.get(`${path}/reasons`)).body.reasons).toContainEqual(counted);
     await sql`update quarantine set resolved_at = now() where device_id = ${deviceId}`.execute(platform.db);
@@ -136,8 +124,8 @@ describe('/v1/x/admin/quarantine', () => {
       expect((await admin.get(`${path}/${id}`)).body.error).toBe('NOT_FOUND');
     }
     for (const answer of [
-      await createApiClient(platform.httpUrl).get(path),
-      await createApiClient(platform.httpUrl).post(`${path}/replay`, { all: true }),
+      await platform.anonymous.get(path),
+      await platform.anonymous.post(`${path}/replay`, { all: true }),
     ]) {
       expect(answer.status).toBe(401);
     }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEventService } from '../service.ts';
 import { type Answer, endCommands, numbersOf, startReceiver, type TestReceiver, verify } from '../webhooks.fixture.ts';
 
@@ -12,23 +12,19 @@ const day = 86_400_000;
 const waitMs = 60_000;
 /** The time of the service is ahead of the wall clock by this. */
 let aheadMs = 0;
-let platform: TestPlatform;
 let application: TestApplication;
 let [vehicle, otherVehicle]: TestVehicle[] = [];
 let api: ApiClient;
 const receivers: TestReceiver[] = [];
 
-beforeAll(async () => {
-  const service = createEventService({ clock: () => new Date(Date.now() + aheadMs), timeLimitMs: 2000 });
-  platform = await startTestPlatform([service], { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' });
-});
-afterAll(() => platform?.stop());
+const service = createEventService({ clock: () => new Date(Date.now() + aheadMs), timeLimitMs: 2000 });
+const platform = await usePlatform([service], { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' });
 beforeEach(async () => {
   aheadMs = 0;
   application = await createApplication(platform.db);
   vehicle = await createVehicle(platform.db, application);
   otherVehicle = await createVehicle(platform.db, application);
-  api = clientWithToken(platform.httpUrl, application.token);
+  api = platform.as(application.token);
 });
 afterEach(async () => {
   const { webhooks } = (await api.get('/v1/x/webhooks')).body;

@@ -1,23 +1,19 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createUser, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createEventService } from '../service.ts';
 
 const path = '/v1/x/webhooks';
 const hook = { url: 'https://receiver.invalid/hook?key=planted', types: ['alarm.*', 'trip.finished'] };
-let platform: TestPlatform;
 let application: TestApplication;
 let api: ApiClient;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([createEventService()]);
-});
-afterAll(() => platform?.stop());
+const platform = await usePlatform([createEventService()]);
 beforeEach(async () => {
   application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
+  api = platform.as(application.token);
 });
 
 const create = async (fields: object = {}) => (await api.post(path, { ...hook, ...fields })).body;
@@ -31,9 +27,8 @@ describe('the registration of a webhook', () => {
       expect(status).toBe(200);
       expect(JSON.stringify(body)).not.toContain(secret.slice('whsec_'.length));
     }
-    const { rows } = await sql<{ row: string }>`select webhook::text as row from webhook where id = ${id}`.execute(
-      platform.db,
-    );
+    const { rows } = await sql<{ row: string }>`select webhook::text as row from webhook
+      where id = ${id}`.execute(platform.db);
     expect(rows[0]?.row).not.toContain(Buffer.from(secret).toString('hex'));
     expect(answers[1]?.body).toMatchObject({ ...hook, state: 'active', waitingVehicles: 0, deadLetters: 0 });
   });
@@ -97,7 +92,7 @@ describe('the registration of a webhook', () => {
 
   it('is for applications, not for their users', async () => {
     const { id } = await create();
-    const user = clientWithToken(platform.httpUrl, (await createUser(platform.db, application)).token);
+    const user = platform.as((await createUser(platform.db, application)).token);
     for (const answer of [
       await user.get(path),
       await user.post(path, hook),

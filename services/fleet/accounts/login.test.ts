@@ -303,9 +303,8 @@ describe('POST /v1/refreshToken', () => {
     const second = (await refresh(first.refresh_token)).body;
     const stored: string[] = [];
     for (const table of ['application', 'user_account', 'session', 'access_token', 'refresh_token']) {
-      const { rows } = await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(table)} t`.execute(
-        platform.db,
-      );
+      const { rows } = await sql<{ row: string }>`select to_jsonb(t)::text as row
+        from ${sql.table(table)} t`.execute(platform.db);
       stored.push(...rows.map(({ row }) => row));
     }
     const text = stored.join('\n');

@@ -102,9 +102,8 @@ describe('/v1/x/admin/operators', () => {
     await browser.delete(`${path}/${name}/sessions`);
     await browser.delete(`${path}/${name}`);
     const { rows } = await sql<{ action: string; details: object }>`select action, details from audit
-      where chain = 0 and subject = ${`operator:${name}`} and actor = ${`operator:${by}`} order by position`.execute(
-      db,
-    );
+      where chain = 0
+      and subject = ${`operator:${name}`} and actor = ${`operator:${by}`} order by position`.execute(db);
     expect(rows).toEqual([
       { action: 'operator.create', details: { role: 'viewer', appIds: application.appId } },
       { action: 'operator.change', details: { role: 'operator' } },

@@ -190,9 +190,8 @@ describe('signing in', () => {
       /^odograph_session=[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
     );
     expect(await whoIs(cookieOf(answer))).toEqual(person);
-    const { rows } = await sql`select actor, action, outcome from audit where subject = ${`operator:${name}`}`.execute(
-      db,
-    );
+    const { rows } = await sql`select actor, action, outcome from audit
+      where subject = ${`operator:${name}`}`.execute(db);
     expect(rows).toEqual([{ actor: `operator:${name}`, action: 'operator.sign-in', outcome: 'done' }]);
   });
 

@@ -24,9 +24,8 @@ async function raise(ruleId: string, vehicleId: string, more: { raisedAt?: strin
   const { rows } = await sql<{ id: string }>`
     insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
     select application_id, id, ${Number(vehicleId)}, kind, ${raisedAt}::timestamptz,
-      case when ${cleared} then ${raisedAt}::timestamptz end from alarm_rule where id = ${ruleId} returning id`.execute(
-    db,
-  );
+      case when ${cleared} then ${raisedAt}::timestamptz end from alarm_rule
+      where id = ${ruleId} returning id`.execute(db);
   return rows[0]?.id ?? '';
 }
 

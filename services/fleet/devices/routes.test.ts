@@ -230,9 +230,8 @@ describe('/v1/device', () => {
     const [from, to, deviceId] = [await newVehicle(), await newVehicle(), await newDevice()];
     await api.post('/v1/device', { vehicleId: from, deviceId });
     await api.delete('/v1/device', { deviceId });
-    await sql`update device_link set period = tstzrange(null, now() + interval '1 hour') where device_id = ${deviceId}`.execute(
-      platform.db,
-    );
+    await sql`update device_link set period = tstzrange(null, now() + interval '1 hour')
+      where device_id = ${deviceId}`.execute(platform.db);
     expect((await api.post('/v1/device', { vehicleId: to, deviceId })).status).toBe(200);
     const [first, second] = await linksOf([deviceId]);
     expect(second?.from).toBe(first?.until);

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { spawnRedis } from '@odograph/testkit/redis-server';
-import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
 
@@ -32,9 +31,9 @@ it.skipIf(!hasRedisServer)(
       await subscriber.subscribe(deviceRevokedChannel(platform.config.QUEUE_PREFIX));
       subscriber.on('message', (_channel, deviceId: string) => heard.push(deviceId));
       const { deviceId } = await createDevice(platform.db);
-      const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+      const { admin } = platform;
       expect((await admin.post(`/v1/x/admin/devices/${deviceId}/secret`)).status).toBe(200);
-      const health = () => createApiClient(platform.httpUrl).get('/health');
+      const health = () => platform.anonymous.get('/health');
       expect(await health()).toMatchObject({ status: 503, body: { services: { fleet: { ok: false } } } });
       const failures = await platform.metrics.getSingleMetricAsString('odograph_fleet_revocation_failures_total');
       expect(failures).toMatch(/ [1-9]/);

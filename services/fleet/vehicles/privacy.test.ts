@@ -105,9 +105,8 @@ describe('/v1/vehicle/privacy', () => {
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(JSON.stringify(latest.rows)).not.toMatch(/48\.1234|2\.51515/);
     expect(latest.rows[0]?.['row']).toMatchObject({ location: null, parked_location: null, fleet: { speed: 52 } });
-    const changes = await sql`select from reading_change where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(
-      platform.db,
-    );
+    const changes = await sql`select from reading_change
+      where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(platform.db);
     expect(changes.rows).toHaveLength(1);
   });
 
@@ -135,9 +134,8 @@ describe('/v1/vehicle/privacy', () => {
     expect(trips.rows).toEqual([{ distance_km: 12, first_latitude: 48.1, last_latitude: null, last_longitude: null }]);
     const left = await sql`select from trip_checkpoint where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(left.rows).toEqual([]);
-    const touched = await sql`select from trip_touched where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(
-      platform.db,
-    );
+    const touched = await sql`select from trip_touched
+      where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(platform.db);
     expect(touched.rows).toHaveLength(1);
   });
 

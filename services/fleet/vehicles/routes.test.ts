@@ -15,9 +15,8 @@ async function setVehicle(id: string, values: Record<string, unknown>): Promise<
 
 async function auditOf(subject: string) {
   const { rows } = await sql<{ action: string; actor: string; address: string; outcome: string }>`
-    select action, actor, address, outcome from audit where subject = ${subject} order by position`.execute(
-    platform.db,
-  );
+    select action, actor, address, outcome from audit
+    where subject = ${subject} order by position`.execute(platform.db);
   return rows;
 }
 

@@ -6,36 +6,29 @@ import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createDevice, createSource, type TestApplication } from '@odograph/testkit/fixtures';
-import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
+import { createApplication, createDevice, createSource } from '@odograph/testkit/fixtures';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { spawnRedis } from '@odograph/testkit/redis-server';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { gatewayService } from '../service.ts';
 
 const heldBytes = 12_000_000;
-let platform: TestPlatform;
-let queues: UploadQueues;
-let application: TestApplication;
 const stops: (() => Promise<unknown>)[] = [];
 
-beforeAll(async () => {
-  platform = await startTestPlatform([gatewayService], {
-    UPLOAD_HELD_BYTES: String(heldBytes),
-    SOURCE_REQUESTS_PER_SECOND: '1000000',
-    SOURCE_BYTES_PER_SECOND: '1000000000',
-    LOGIN_ATTEMPTS_PER_MINUTE: '5',
-  });
-  queues = openUploadQueues(platform.config);
-  application = await createApplication(platform.db);
+const platform = await usePlatform([gatewayService], {
+  UPLOAD_HELD_BYTES: String(heldBytes),
+  SOURCE_REQUESTS_PER_SECOND: '1000000',
+  SOURCE_BYTES_PER_SECOND: '1000000000',
+  LOGIN_ATTEMPTS_PER_MINUTE: '5',
 });
+const queues = openUploadQueues(platform.config);
+const application = await createApplication(platform.db);
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
-afterAll(async () => {
-  await queues.close();
-  await platform.stop();
-});
+afterAll(() => queues.close());
 
 interface Sent {
   readonly body?: string | Uint8Array<ArrayBuffer>;

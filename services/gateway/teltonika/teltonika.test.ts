@@ -7,34 +7,26 @@ import { TeltonikaDevice, type TeltonikaDeviceOptions } from '@odograph/simulato
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, createImei } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { gatewayService } from '../service.ts';
 
-let platform: TestPlatform;
-let queues: UploadQueues;
-let port: number;
 const open: { close(): unknown }[] = [];
 
 const heldBytes = 100_000;
 
-beforeAll(async () => {
-  port = await freePort();
-  platform = await startTestPlatform([gatewayService], {
-    TELTONIKA_PORT: String(port),
-    UPLOAD_HELD_BYTES: String(heldBytes),
-  });
-  queues = openUploadQueues(platform.config);
+const port = await freePort();
+const platform = await usePlatform([gatewayService], {
+  TELTONIKA_PORT: String(port),
+  UPLOAD_HELD_BYTES: String(heldBytes),
 });
+const queues = openUploadQueues(platform.config);
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
-afterAll(async () => {
-  await queues.close();
-  await platform.stop();
-});
+afterAll(() => queues.close());
 
 /** Registers a device. @returns its IMEI */
 async function createImeiOf(model: string): Promise<string> {

@@ -179,9 +179,8 @@ describe('an alarm of a flag of the device', () => {
 
   it('tells no position in a privacy interval', async () => {
     const { vehicle, upload } = await watch('crash', {});
-    await sql`insert into privacy_period values (${Number(vehicle.id)}, tstzrange(to_timestamp(${start}), null))`.execute(
-      db,
-    );
+    await sql`insert into privacy_period
+      values (${Number(vehicle.id)}, tstzrange(to_timestamp(${start}), null))`.execute(db);
     await upload(at(0, { ...driving(30), alarms: { crash: true } }));
     expect(await alarmsOf(vehicle)).toEqual([{ raised: 0, cleared: null, value: null, latitude: null }]);
   });

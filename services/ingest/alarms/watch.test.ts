@@ -154,9 +154,8 @@ describe('a connection', () => {
       const { deviceId: unlinked } = await createDevice(trx);
       const events = async () => {
         const { rows } = await sql<{ type: string; subject: string }>`select type, subject from event
-          where subject in (${vehicle.deviceId}, ${unlinked}) and type like 'device.%connected' order by id`.execute(
-          trx,
-        );
+          where subject in (${vehicle.deviceId}, ${unlinked}) and type like 'device.%connected'
+          order by id`.execute(trx);
         return rows.map(({ type, subject }) => [type, subject]);
       };
       const connected = ['device.connected', vehicle.deviceId];
@@ -185,9 +184,8 @@ describe('a silent vehicle', () => {
       await contact(trx, vehicle, 25 * 60 + 1);
       expect([await silences(trx, vehicle), await silences(trx, vehicle)]).toEqual([1, 1]);
       await contact(trx, vehicle, 9);
-      await sql`update vehicle_latest set status = '{"ignition": true}' where vehicle_id = ${Number(vehicle.id)}`.execute(
-        trx,
-      );
+      await sql`update vehicle_latest set status = '{"ignition": true}'
+        where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
       expect(await silences(trx, vehicle)).toBe(1);
       await contact(trx, vehicle, 11);
       expect([await silences(trx, vehicle), await silences(trx, vehicle)]).toEqual([2, 2]);

@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { openSealer } from '@odograph/runtime/sealing';
-import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { countGaps } from '../pipeline/metrics.ts';
 import { decodeUploads } from '../upload/decode-uploads.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
 const start = 1_700_000_000;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  application = await createApplication(platform.db);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([]);
+const application = await createApplication(platform.db);
 
 const upload = (deviceId: string, payload: unknown): QueuedUpload => ({
   deviceId,
@@ -89,9 +84,8 @@ describe('the gap ledger', () => {
       where device_id = ${deviceId}`.execute(platform.db);
     await store(upload(deviceId, reading(3)));
     const { rows } = await sql`select from_sequence, until_sequence, extract(epoch from since)::int as since, outcome,
-      closed_at > now() - interval '1 minute' as lately from closed_gap where device_id = ${deviceId}`.execute(
-      platform.db,
-    );
+      closed_at > now() - interval '1 minute' as lately from closed_gap
+      where device_id = ${deviceId}`.execute(platform.db);
     expect(rows).toEqual([
       { from_sequence: 3, until_sequence: 3, since: 1_700_000_000, outcome: 'ARRIVED', lately: true },
     ]);
@@ -151,9 +145,8 @@ describe('the gap ledger', () => {
           ({ ledger } = recordArrivals(ledger, arrivals, 0));
         }
         const { rows } = await sql<{ received: string; newest: number }>`
-          select received::text, newest_us as newest from device_sequence where device_id = ${deviceId}`.execute(
-          platform.db,
-        );
+          select received::text, newest_us as newest from device_sequence
+          where device_id = ${deviceId}`.execute(platform.db);
         const ranges = ledger.received.map(([from, until]) => `[${from},${until + 1})`).join(',');
         const expected = { received: `{${ranges}}`, newest: ledger.newestMicroseconds };
         expect(rows).toEqual(jobs.length === 0 ? [] : [expected]);

@@ -167,13 +167,11 @@ describe('chunks of readings', () => {
     const transaction = await db.startTransaction().execute();
     try {
       await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
-        select moment, 1, ${id}::integer, 'test', now() from unnest(${moments}::timestamptz[]) as moment`.execute(
-        transaction,
-      );
+        select moment, 1, ${id}::integer, 'test', now()
+        from unnest(${moments}::timestamptz[]) as moment`.execute(transaction);
       await sql`insert into reading_count (vehicle_id, hour, application_id, count)
-        select ${id}::integer, date_trunc('hour', moment), 1, 1 from unnest(${moments}::timestamptz[]) as moment`.execute(
-        transaction,
-      );
+        select ${id}::integer, date_trunc('hour', moment), 1, 1
+        from unnest(${moments}::timestamptz[]) as moment`.execute(transaction);
       const years = (table: string, column: string) =>
         sql`select extract(year from ${sql.ref(column)})::integer as year from ${sql.table(table)}
           where vehicle_id = ${id}::integer`.execute(transaction);

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, openDatabase } from '@odograph/database/database';
+import type { Database } from '@odograph/database/database';
 import { createLogger } from '@odograph/runtime/logger';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { findListTables, findRemains, findVehicleTables, purgeDeletedVehicles, purgeSteps } from './purge.ts';
 
-const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
+const db = useDatabase(4);
 const logger = createLogger('silent');
 let application: TestApplication;
 
@@ -19,7 +19,6 @@ const day = (index: number) => `timestamptz '2009-07-0${index}'`;
 beforeAll(async () => {
   application = await createApplication(db);
 });
-afterAll(() => db.destroy());
 
 async function storeReadings(db: Database, { id, deviceId }: TestVehicle): Promise<void> {
   for (const index of [1, 2, 3]) {
@@ -57,9 +56,8 @@ async function fill(db: Database, table: string, vehicleId: number, known: Recor
       where conrelid = ${table}::regclass and contype = 'c' and pg_get_constraintdef(oid) like '%' || column_name || ' = ANY%'
       limit 1) as words
     from information_schema.columns where table_schema = current_schema() and table_name = ${table}
-      and is_nullable = 'NO' and column_default is null and is_identity = 'NO' and column_name <> 'vehicle_id'`.execute(
-    db,
-  );
+      and is_nullable = 'NO' and column_default is null and is_identity = 'NO'
+      and column_name <> 'vehicle_id'`.execute(db);
   const moments = columns.filter(({ type }) => type.startsWith('timestamp')).map(({ name }) => name);
   const value = ({ name, type, words }: Column) =>
     known[name] ??

@@ -2,28 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { openSealer } from '@odograph/runtime/sealing';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodeUploads } from '../upload/decode-uploads.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { FrameRedecoding } from './redecode.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let batches: BatchStore;
-let redecoding: FrameRedecoding;
 const announced: number[] = [];
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  application = await createApplication(platform.db);
-  batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
-  redecoding = new FrameRedecoding(platform.db, {
-    announce: async ({ vehicleIds = [] }) => void announced.push(...vehicleIds),
-  });
+const platform = await usePlatform([]);
+const application = await createApplication(platform.db);
+const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
+const redecoding = new FrameRedecoding(platform.db, {
+  announce: async ({ vehicleIds = [] }) => void announced.push(...vehicleIds),
 });
-afterAll(() => platform.stop());
 
 const start = 1_640_000_000;
 const dbc = (factor: number) => `BO_ 256 Engine: 8 X

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, openDatabase } from '@odograph/database/database';
+import type { Database } from '@odograph/database/database';
 import { openQueue } from '@odograph/queue/queues';
 import { createLogger } from '@odograph/runtime/logger';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { Drive } from './drive.fixture.ts';
 import { randomReadings } from './random-drive.fixture.ts';
@@ -18,7 +18,7 @@ import type { TripReading } from './segmentation/place.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 import { distributeTouched, touchTrips } from './trip-work.ts';
 
-const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
+const db = useDatabase(4);
 let application: TestApplication;
 
 beforeAll(async () => {
@@ -27,7 +27,6 @@ beforeAll(async () => {
     application = await createApplication(db);
   }, 120_000);
 });
-afterAll(() => db.destroy());
 
 async function insert(on: Database, { id }: TestVehicle, readings: readonly TripReading[]): Promise<void> {
   const rows = readings.map((one) => ({

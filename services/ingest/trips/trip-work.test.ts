@@ -1,18 +1,17 @@
-import { type Database, openDatabase } from '@odograph/database/database';
+import type { Database } from '@odograph/database/database';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { distributeTouched, finishWork, takeWork, touchTrips } from './trip-work.ts';
 
-const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
+const db = useDatabase(4);
 let vehicleId: number;
 
 beforeAll(async () => {
   vehicleId = Number((await createVehicle(db, await createApplication(db))).id);
 });
-afterAll(() => db.destroy());
 
 const hours = (count: number) => 1_760_000_000_000_000 + count * 3_600_000_000;
 const interval = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });

@@ -3,19 +3,14 @@ import { compileModelDatabase } from '@odograph/codec/can/decode';
 import type { Database } from '@odograph/database/database';
 import { openSealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
-let platform: TestPlatform;
-let batches: BatchStore;
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([]);
+const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
 
 const start = 1_763_000_000;
 const signal = (name: string, startBit: number, factor = 1) =>
@@ -57,9 +52,8 @@ async function readingsOf({ id }: TestVehicle) {
 }
 
 async function latestCanOf({ id }: TestVehicle): Promise<unknown> {
-  const { rows } = await sql<{ can: unknown }>`select can from vehicle_latest where vehicle_id = ${Number(id)}`.execute(
-    platform.db,
-  );
+  const { rows } = await sql<{ can: unknown }>`select can from vehicle_latest
+    where vehicle_id = ${Number(id)}`.execute(platform.db);
   return rows[0]?.can;
 }
 

@@ -1,26 +1,17 @@
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { openSealer, quarantineContext } from '@odograph/runtime/sealing';
-import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { openIngest, upload } from './uploads.fixture.ts';
 
-let platform: TestPlatform;
-let queue: ReturnType<typeof openIngest>;
-let application: TestApplication;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService]);
-  queue = openIngest(platform);
-  application = await createApplication(platform.db);
-});
-afterAll(async () => {
-  await queue.close();
-  await platform.stop();
-});
+const platform = await usePlatform([ingestService]);
+const queue = openIngest(platform);
+const application = await createApplication(platform.db);
+afterAll(() => queue.close());
 
 const start = 1_700_000_000;
 const ingest = (...uploads: QueuedUpload[]) => queue.ingest(...uploads);
@@ -107,9 +98,8 @@ describe('stored readings', () => {
     const reading = { timestamp: start, location: { latitude: 1, longitude: 2 }, can: [{ key: 'a', value: 'b' }] };
     await ingest(upload(vehicle.deviceId, reading));
     const changes = async () => {
-      const { rows } = await sql`select from reading_change where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(
-        platform.db,
-      );
+      const { rows } = await sql`select from reading_change
+        where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(platform.db);
       return rows.length;
     };
     const before = await readings(vehicle.id);
@@ -247,9 +237,8 @@ describe('quarantine', () => {
     await ingest(upload(stray.deviceId, { timestamp: start }));
     const [row] = await quarantined(stray.deviceId);
     await sql`delete from device_link where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
-    await sql`insert into device_link values (${stray.deviceId}, ${Number(vehicle.id)}, tstzrange(null, null))`.execute(
-      platform.db,
-    );
+    await sql`insert into device_link
+      values (${stray.deviceId}, ${Number(vehicle.id)}, tstzrange(null, null))`.execute(platform.db);
     await ingest({ ...upload(stray.deviceId, { timestamp: start }), quarantineId: String(row?.id) });
     expect(await readings(vehicle.id)).toHaveLength(1);
     expect((await quarantined(stray.deviceId))[0]?.resolved_at).toBeInstanceOf(Date);

@@ -1,18 +1,14 @@
 import { openSealer } from '@odograph/runtime/sealing';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { countReadings } from '../maintenance/count-readings.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([]);
 
 const hour = 3600;
 /** The start of the current hour, in seconds since the epoch. */

@@ -1,19 +1,14 @@
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LinkCache } from './link-readings.ts';
 
-let platform: TestPlatform;
-let vehicle: TestVehicle;
 const links = new LinkCache();
 
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  vehicle = await createVehicle(platform.db, await createApplication(platform.db));
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([]);
+const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
 
 const find = () =>
   platform.db.transaction().execute(async (transaction) => {

@@ -1,24 +1,15 @@
 import { sqlState } from '@odograph/database/postgres-failure';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { upload as describeUpload, openIngest } from './uploads.fixture.ts';
 
-let platform: TestPlatform;
-let queue: ReturnType<typeof openIngest>;
-let application: TestApplication;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService]);
-  queue = openIngest(platform);
-  application = await createApplication(platform.db);
-});
-afterAll(async () => {
-  await queue.close();
-  await platform.stop();
-});
+const platform = await usePlatform([ingestService]);
+const queue = openIngest(platform);
+const application = await createApplication(platform.db);
+afterAll(() => queue.close());
 
 const start = 1_710_000_000;
 
@@ -40,9 +31,8 @@ const undefinedTable = '42P01';
 
 async function holdsText(table: string, text: string): Promise<boolean> {
   try {
-    const hits = await sql`select 1 from ${sql.table(table)} as t where t::text like ${`%${text}%`} limit 1`.execute(
-      platform.db,
-    );
+    const hits = await sql`select 1 from ${sql.table(table)} as t
+      where t::text like ${`%${text}%`} limit 1`.execute(platform.db);
     return hits.rows.length > 0;
   } catch (error) {
     // Another test dropped a table of its own in the meantime.

@@ -1,31 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { deleteOldQuarantine } from '../maintenance/policies.ts';
 import { ingestService } from '../service.ts';
 import { openIngest, upload } from './uploads.fixture.ts';
 
 const quota = 20;
 const start = 1_750_000_000;
-let platform: TestPlatform;
-let queue: ReturnType<typeof openIngest>;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService], {
-    QUARANTINE_UPLOADS_PER_HOUR: String(quota),
-    UPLOAD_MAX_DELAY_SECONDS: '1',
-  });
-  queue = openIngest(platform);
+const platform = await usePlatform([ingestService], {
+  QUARANTINE_UPLOADS_PER_HOUR: String(quota),
+  UPLOAD_MAX_DELAY_SECONDS: '1',
 });
-afterAll(async () => {
-  await queue?.close();
-  await platform?.stop();
-});
+const queue = openIngest(platform);
+afterAll(() => queue.close());
 
 const reading = (second: number, mileage = 1) => ({ timestamp: start + second, status: { mileage } });
 
@@ -140,9 +132,8 @@ describe('invalid values', () => {
     const [row] = await partialRows(device.deviceId);
     expect(row).toMatchObject({ partial: false, fields: ['status.mileage'] });
     const vehicle = await create();
-    await sql`update device_link set device_id = ${device.deviceId} where device_id = ${vehicle.deviceId}`.execute(
-      platform.db,
-    );
+    await sql`update device_link
+      set device_id = ${device.deviceId} where device_id = ${vehicle.deviceId}`.execute(platform.db);
     await ingest({ ...upload(device.deviceId, text), quarantineId: row?.id ?? '' });
     expect(await partialRows(device.deviceId)).toEqual([{ ...row, partial: true, seen: 2 }]);
     expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: null }]);
@@ -158,9 +149,8 @@ describe('the retention of quarantine', () => {
     const device = await createDevice(platform.db);
     await ingest(upload(device.deviceId, '{"old"'), upload(device.deviceId, '{"new"'));
     await sql`update quarantine set received_at = now() - interval '3650 days'
-      where device_id = ${device.deviceId} and id = (select min(id) from quarantine where device_id = ${device.deviceId})`.execute(
-      platform.db,
-    );
+      where device_id = ${device.deviceId} and id = (select min(id) from quarantine
+      where device_id = ${device.deviceId})`.execute(platform.db);
     expect(await deleteOldQuarantine(platform.db, 3600)).toBe(1);
     expect(await rowsOf(device.deviceId)).toHaveLength(1);
   });
@@ -230,7 +220,7 @@ describe('a database error', () => {
   });
 
   it('of an outage is retried, and /health fails while an upload waits longer than UPLOAD_MAX_DELAY_SECONDS', async () => {
-    const health = () => createApiClient(platform.httpUrl).get('/health');
+    const health = () => platform.anonymous.get('/health');
     await failWith('57P03');
     expect((await health()).status).toBe(200);
     const jobId = await queue.addJob(upload(vehicle.deviceId, reading(0, 666)));

@@ -1,8 +1,8 @@
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { openIngest } from './uploads.fixture.ts';
 
@@ -10,22 +10,14 @@ const chunksPerHour = 5;
 /** Weeks that no other test uses. The database is shared, so each run takes years of its own. */
 const firstDay = Date.UTC(1972, 0, 1) / 1000 + Math.floor(Math.random() * 10) * 400 * 86_400;
 const month = 30 * 86_400;
-let platform: TestPlatform;
-let queue: ReturnType<typeof openIngest>;
-let application: TestApplication;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([ingestService], {
-    READING_MAX_AGE_DAYS: '730',
-    READING_NEW_CHUNKS_PER_HOUR: String(chunksPerHour),
-  });
-  queue = openIngest(platform);
-  application = await createApplication(platform.db);
+const platform = await usePlatform([ingestService], {
+  READING_MAX_AGE_DAYS: '730',
+  READING_NEW_CHUNKS_PER_HOUR: String(chunksPerHour),
 });
-afterAll(async () => {
-  await queue?.close();
-  await platform?.stop();
-});
+const queue = openIngest(platform);
+const application = await createApplication(platform.db);
+afterAll(() => queue.close());
 
 const ingest = (...uploads: QueuedUpload[]) => queue.ingest(...uploads);
 

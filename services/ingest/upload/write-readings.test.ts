@@ -1,22 +1,15 @@
 import { openSealer } from '@odograph/runtime/sealing';
 import { compressReadings } from '@odograph/testkit/compress-readings';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let batches: BatchStore;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([]);
-  application = await createApplication(platform.db);
-  batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([]);
+const application = await createApplication(platform.db);
+const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
 
 async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
   const described = uploads.map(([{ deviceId }, ...readings]) => ({

@@ -1,13 +1,11 @@
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterAll, expect, it } from 'vitest';
 import { loadServices } from '../services.ts';
 import { demoDriver } from './records.ts';
 import { startDemo } from './seed.ts';
 
-let platform: TestPlatform;
 let demo: Awaited<ReturnType<typeof startDemo>>;
 
 /** Starts the demo with few vehicles and one day, as the first start and each later one do. */
@@ -17,14 +15,9 @@ async function start() {
   return startDemo({ httpUrl, mqttUrl, adminToken, dataDirectory: config.DATA_DIR, vehicleCount: 2, days: 1 });
 }
 
-beforeAll(async () => {
-  platform = await startTestPlatform(await loadServices());
-  demo = await start();
-}, 120_000);
-afterAll(async () => {
-  await Promise.all(demo.devices.map((device) => device.stop()));
-  await platform.stop();
-});
+const platform = await usePlatform(await loadServices());
+demo = await start();
+afterAll(() => Promise.all(demo.devices.map((device) => device.stop())));
 
 interface Operation {
   parameters?: { name: string; in: string }[];
@@ -43,8 +36,8 @@ const isLeftOut = (path: string): boolean =>
   /^\/v1\/x\/(?:admin\/|gbfs\/|webhooks\/\{id\}\/|(?:events|session|alarms)$)/.test(path);
 
 it('every GET of the interface answers with data', { timeout: 60_000 }, async () => {
-  const { body: login } = await createApiClient(platform.httpUrl).post('/v1/login', demo.fleet);
-  const api = clientWithToken(platform.httpUrl, login.token);
+  const { body: login } = await platform.anonymous.post('/v1/login', demo.fleet);
+  const api = platform.as(login.token);
   const vehicle = demo.fleet.vehicles[0];
   const until = demo.fleet.historyUntilSeconds;
   const vehiclePath = `/v1/vehicle/${vehicle?.id}`;

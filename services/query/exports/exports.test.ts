@@ -1,27 +1,14 @@
-import type { ApiClient } from '@odograph/testkit/api-client';
 import { compressReadings } from '@odograph/testkit/compress-readings';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { sql } from 'kysely';
 import { SaxesParser } from 'saxes';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from '../live/changes.fixture.ts';
+import { describe, expect, it } from 'vitest';
 import { createUser, storeReadings } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
 // The smallest buffer of answers: a part of an export holds 256 KiB, so the series below spans several.
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-let otherVehicle: TestVehicle;
 
 const start = Date.parse('2025-11-21T08:00:00Z') / 1000;
 const seconds = 3000;
@@ -38,24 +25,20 @@ async function storeDrive(vehicleId: string): Promise<void> {
     from generate_series(0, ${seconds}::integer - 1) as n`.execute(platform.db);
 }
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(1024 ** 2) });
-  application = await createApplication(platform.db);
-  client = clientOf(platform, application.token);
-  vehicle = await createVehicle(platform.db, application);
-  otherVehicle = await createVehicle(platform.db, application);
-  await storeDrive(vehicle.id);
-  // In a privacy interval, readings have no position; and one lies where GPX has no such longitude.
-  await storeReadings(platform.db, application.id, [
-    { time: '2025-11-21T09:00:00Z', vehicle_id: otherVehicle.id, mileage: 5 },
-    { time: '2025-11-21T09:00:01.5Z', vehicle_id: otherVehicle.id, latitude: 0.0000001, longitude: 180 },
-  ]);
-  await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
-    select vehicle_id, min(time), max(time), now() from reading where application_id = ${application.id} group by vehicle_id`.execute(
-    platform.db,
-  );
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(1024 ** 2) });
+const application = await createApplication(platform.db);
+const client = platform.as(application.token);
+const vehicle = await createVehicle(platform.db, application);
+const otherVehicle = await createVehicle(platform.db, application);
+await storeDrive(vehicle.id);
+// In a privacy interval, readings have no position; and one lies where GPX has no such longitude.
+await storeReadings(platform.db, application.id, [
+  { time: '2025-11-21T09:00:00Z', vehicle_id: otherVehicle.id, mileage: 5 },
+  { time: '2025-11-21T09:00:01.5Z', vehicle_id: otherVehicle.id, latitude: 0.0000001, longitude: 180 },
+]);
+await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
+  select vehicle_id, min(time), max(time), now() from reading
+  where application_id = ${application.id} group by vehicle_id`.execute(platform.db);
 
 async function download(search: string, path = '/v1/x/vehicles/export', token = application.token) {
   const response = await fetch(new URL(`${path}?${search}`, platform.httpUrl), {

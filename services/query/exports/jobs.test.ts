@@ -8,7 +8,6 @@ import { createApplication, createUser, createVehicle, type TestApplication } fr
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { clientOf } from '../live/changes.fixture.ts';
 import { storeSeries, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
@@ -39,7 +38,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   application = await createApplication(platform.db);
-  client = clientOf(platform, application.token);
+  client = platform.as(application.token);
   vehicleId = await createFilledVehicle(application);
 });
 
@@ -47,9 +46,8 @@ async function createFilledVehicle({ id: applicationId }: TestApplication, readi
   const { id } = await createVehicle(platform.db, { id: applicationId });
   await storeSeries(platform.db, { applicationId, vehicleId: id, start: interval.from, count: readings });
   await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
-    select vehicle_id, min(time), max(time), now() from reading where vehicle_id = ${id}::integer group by 1`.execute(
-    platform.db,
-  );
+    select vehicle_id, min(time), max(time), now() from reading where vehicle_id = ${id}::integer
+    group by 1`.execute(platform.db);
   return id;
 }
 
@@ -116,7 +114,7 @@ describe('an export job', () => {
       [second.id, 'DONE'],
       [first.id, 'DONE'],
     ]);
-    expect((await clientOf(platform, user.token).get('/v1/x/exports')).body).toEqual({ exports: [] });
+    expect((await platform.as(user.token).get('/v1/x/exports')).body).toEqual({ exports: [] });
     await client.delete(pathOf(second));
     expect(await listed()).toEqual([[first.id, 'DONE']]);
   });
@@ -139,8 +137,8 @@ describe('an export job', () => {
 
   it('belongs to its caller, and to none else of the application', async () => {
     const done = await createDone();
-    const stranger = clientOf(platform, (await createApplication(platform.db)).token);
-    const user = clientOf(platform, (await createUser(platform.db, application, { vehicleIds: [vehicleId] })).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
+    const user = platform.as((await createUser(platform.db, application, { vehicleIds: [vehicleId] })).token);
     for (const other of [stranger, user]) {
       for (const path of [pathOf(done), `${pathOf(done)}/file`]) {
         expect((await other.get(path)).body.error).toBe('NOT_FOUND');
@@ -199,16 +197,16 @@ it('an export job survives a restart, and fails clearly when the files have no r
   await createFilledVehicle(application, many);
   const prefix = `test-${randomUUID()}`;
   const before = await start(prefix);
-  const created = await clientOf(before, application.token).post('/v1/x/exports', request);
+  const created = await before.as(application.token).post('/v1/x/exports', request);
   await before.stop();
   const after = await start(prefix);
-  expect(await ended(created.body, clientOf(after, application.token))).toMatchObject({
+  expect(await ended(created.body, after.as(application.token))).toMatchObject({
     state: 'DONE',
     rows: count + many,
   });
   await after.stop();
   const full = await start(prefix, { EXPORT_MAX_BYTES: String(1024 ** 2) });
-  const at = clientOf(full, application.token);
+  const at = full.as(application.token);
   const refused = await at.post('/v1/x/exports', { ...request, format: 'ndjson' });
   expect(await ended(refused.body, at)).toMatchObject({
     state: 'FAILED',

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { openDatabase } from '@odograph/database/database';
 import { createApplication } from '@odograph/testkit/fixtures';
+import { useDatabase } from '@odograph/testkit/scopes';
 import { afterEachStatement } from '@odograph/testkit/statements';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { FeedCache } from './feeds.ts';
 
-const db = openDatabase({ url: testDatabaseUrl(), name: 'test-gbfs', size: 2 });
-afterAll(() => db.destroy());
+const db = useDatabase();
 const settings = readFileSync(new URL('../../../examples/gbfs-settings.json', import.meta.url), 'utf8');
 
 it('computes the feeds of a system once in its TTL, however many ask', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connectRedis } from '@odograph/runtime/redis';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import {
@@ -12,17 +12,16 @@ import {
   type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { Aedes } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
-let shared: TestPlatform;
 let platform: TestPlatform | undefined;
-let redis: Redis;
 let application: TestApplication;
 let other: TestApplication;
 let vehicle: TestVehicle;
@@ -83,15 +82,10 @@ async function change(id: string, work: () => Promise<unknown>): Promise<void> {
   await new ChangeAnnouncer(redis, host).announce({ vehicleIds: [Number(id)] });
 }
 
-beforeAll(async () => {
-  shared = await startTestPlatform([]);
-  redis = connectRedis(shared.config.REDIS_URL, createLogger('silent'));
-  await once(redis, 'ready');
-});
-afterAll(async () => {
-  redis.disconnect();
-  await shared.stop();
-});
+const shared = await usePlatform([]);
+const redis = connectRedis(shared.config.REDIS_URL, createLogger('silent'));
+await once(redis, 'ready');
+afterAll(() => redis.disconnect());
 beforeEach(async () => {
   application = await createApplication(shared.db);
   other = await createApplication(shared.db);

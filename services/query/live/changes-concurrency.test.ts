@@ -1,41 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, openDatabase } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { queryService } from '../service.ts';
-import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
+import { awaitHorizon, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
 
 // Long transactions of other tests delay the feed.
-let platform: TestPlatform;
-let writers: Kysely<Tables>;
 let application: TestApplication;
 let client: ApiClient;
 let vehicleIds: string[];
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  writers = openWriters(platform, 8);
-  // Creating a chunk locks it until the end of the transaction, so the chunks are created first.
-  const other = await createApplication(platform.db);
-  const { id } = await createVehicle(platform.db, other);
-  await storeBatch(
-    platform.db,
-    other.id,
-    [0, -50_000, -100_000].map((second) => [id, second] as const),
-  );
-});
-afterAll(async () => {
-  await writers.destroy();
-  await platform.stop();
-});
+const platform = await usePlatform([queryService]);
+const writers = openWriters(platform, 8);
+// Creating a chunk locks it until the end of the transaction, so the chunks are created first.
+const other = await createApplication(platform.db);
+const { id } = await createVehicle(platform.db, other);
+await storeBatch(
+  platform.db,
+  other.id,
+  [0, -50_000, -100_000].map((second) => [id, second] as const),
+);
+afterAll(() => writers.destroy());
 beforeEach(async () => {
   application = await createApplication(platform.db);
-  client = clientOf(platform, application.token);
+  client = platform.as(application.token);
   const vehicles = await Promise.all(Array.from({ length: 3 }, () => createVehicle(platform.db, application)));
   vehicleIds = vehicles.map(({ id }) => id);
 });
@@ -131,7 +123,7 @@ describe('the change feed under concurrent writers', () => {
         const ids = vehicles.map(({ id }) => id);
         const writing = Promise.all(work.map((plan, writer) => carryOut(plan, fresh.id, ids, writer)));
         const settled = writing.then(() => awaitHorizon(platform.db, fresh.id)).then(() => true);
-        const follower = clientOf(platform, fresh.token);
+        const follower = platform.as(fresh.token);
         const answered = await follow(follower, limit, settled);
         expect(new Set(answered)).toEqual(new Set((await writing).flat()));
         expect(answered).toEqual((await readAll(follower)).changes.map(keyOf));

@@ -1,7 +1,7 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { feedHorizon } from '@odograph/event-list/reading-changes';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
@@ -76,8 +76,4 @@ export const keyOf = ({ vehicle, timestamp }: Static<typeof StoredReading>) => `
 /** Opens a database with several connections, for concurrent writers. */
 export function openWriters(platform: TestPlatform, count: number): Kysely<Tables> {
   return openDatabase({ url: platform.config.DATABASE_URL, name: 'test-writers', size: count });
-}
-
-export function clientOf(platform: TestPlatform, token: string): ApiClient {
-  return clientWithToken(platform.httpUrl, token);
 }

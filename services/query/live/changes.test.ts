@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createUser, turnPrivacyOn } from '../query.fixture.ts';
-import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
+import { awaitHorizon, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
 
 setUpVehicle();
 
@@ -150,7 +150,7 @@ describe('access to the feed', () => {
   it('is limited to the application, without deleted vehicles', async () => {
     await store([vehicle.id, 1], [otherVehicle.id, 2]);
     const other = await createApplication(platform.db);
-    expect((await readAll(clientOf(platform, other.token))).changes).toEqual([]);
+    expect((await readAll(platform.as(other.token))).changes).toEqual([]);
     await platform.db
       .updateTable('vehicle')
       .set({ deleted_at: new Date() })
@@ -163,7 +163,7 @@ describe('access to the feed', () => {
 
   it('is limited to granted vehicles in user mode, and the token skips the others', async () => {
     const userId = await createUser(platform.db, application.id, [otherVehicle.id]);
-    const user = clientOf(platform, await createToken(platform.db, application.id, userId));
+    const user = platform.as(await createToken(platform.db, application.id, userId));
     await store([vehicle.id, 1], [otherVehicle.id, 2], [vehicle.id, 3]);
     await store([otherVehicle.id, 4], [vehicle.id, 4]);
     for (const limit of [1, 2, 10]) {
@@ -215,9 +215,8 @@ describe('the parameters of the feed', () => {
     const { next } = await readAll(client);
     await store([vehicle.id, 2]);
     const forgotten = sql`(select max(transaction_id) from reading_change where application_id = ${application.id})`;
-    await sql`update application set changes_forgotten_until = ${forgotten} where id = ${application.id}`.execute(
-      platform.db,
-    );
+    await sql`update application
+      set changes_forgotten_until = ${forgotten} where id = ${application.id}`.execute(platform.db);
     await sql`delete from reading_change where application_id = ${application.id}`.execute(platform.db);
     expect(await refusal(`after=${next}`)).toEqual([400, 'INVALID_PARAMETER', 'after', 'EXPIRED']);
     await store([vehicle.id, 3]);
@@ -227,7 +226,7 @@ describe('the parameters of the feed', () => {
   });
 
   it('a missing access token is MISSING_TOKEN', async () => {
-    const { status, body } = await clientOf(platform, '').get('/v1/x/changes');
+    const { status, body } = await platform.as('').get('/v1/x/changes');
     expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
   });
 });

@@ -179,9 +179,8 @@ describe('the list of events in the stream', () => {
     for (const id of ['x', '~x', '1', present, `${present}~x`, 'strange~1-1']) {
       expect(await refused('?types=trip.*', id)).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', undefined]);
     }
-    const { rows } = await sql<{ epoch: string }>`select feed_epoch::text as epoch from installation`.execute(
-      platform.db,
-    );
+    const { rows } = await sql<{ epoch: string }>`select feed_epoch::text as epoch
+      from installation`.execute(platform.db);
     await sql`update application set events_forgotten_until = '5' where id = ${application.id}`.execute(platform.db);
     const epoch = rows[0]?.epoch;
     const expired = [400, 'INVALID_PARAMETER', 'Last-Event-ID', 'EXPIRED', `${epoch}-6`];

@@ -221,9 +221,8 @@ describe('a view with more than 2,000 vehicles', () => {
 describe('a client that reconnects', () => {
   it('receives only what changed meanwhile', async () => {
     const unchanged = await createVehicle(platform.db, application);
-    await sql`insert into vehicle_latest (vehicle_id, time, received_at) values (${Number(unchanged.id)}, now(), now())`.execute(
-      platform.db,
-    );
+    await sql`insert into vehicle_latest (vehicle_id, time, received_at)
+      values (${Number(unchanged.id)}, now(), now())`.execute(platform.db);
     const client = await openStream(aroundParis);
     await report(vehicle.id, paris);
     await client.until((state) => state.vehicles.has(vehicle.id));

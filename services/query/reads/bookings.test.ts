@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { type ApiClient, createBrowser } from '@odograph/testkit/api-client';
 import {
   createApplication,
   createOperator,
@@ -7,7 +7,6 @@ import {
   createVehicle,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
-import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
@@ -38,9 +37,8 @@ describe('GET /v1/x/bookings', () => {
     const [first, second] = [await book(vehicle, 1, 3), await book(vehicle, 3, 5)];
     const open = await book(other, 2, null);
     await book(vehicle, 6, 7, { deleted_at: new Date() });
-    await sql`insert into vehicle_request (application_id, plate, request) values (${application.id}, 'AB-1', 'ADD')`.execute(
-      platform.db,
-    );
+    await sql`insert into vehicle_request (application_id, plate, request)
+      values (${application.id}, 'AB-1', 'ADD')`.execute(platform.db);
     await sql`insert into vehicle_request (application_id, plate, request, state)
       values (${application.id}, 'AB-2', 'ADD', 'declined')`.execute(platform.db);
     const { bookings, requests } = await calendar(1, 8);
@@ -83,14 +81,13 @@ describe('GET /v1/x/bookings', () => {
     const manager = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'manager' });
     const own = await book(vehicle, 1, 2, { account_id: user.id });
     const all = [own, await book(vehicle, 3, 4)];
-    await sql`insert into vehicle_request (application_id, plate, request) values (${application.id}, 'AB-1', 'ADD')`.execute(
-      platform.db,
-    );
+    await sql`insert into vehicle_request (application_id, plate, request)
+      values (${application.id}, 'AB-1', 'ADD')`.execute(platform.db);
     const seenBy = async (as: ApiClient) => {
       const body = await calendar(1, 9, as);
       return [idsOf(body), body.requests.length];
     };
-    const withToken = (token: string) => clientWithToken(platform.httpUrl, token);
+    const withToken = (token: string) => platform.as(token);
     expect(await seenBy(withToken(user.token))).toEqual([[own], 0]);
     expect(await seenBy(withToken(manager.token))).toEqual([all, 0]);
     const limited = await createOperator(platform.db, { role: 'viewer', applicationIds: [application.id] });
@@ -99,7 +96,7 @@ describe('GET /v1/x/bookings', () => {
     expect(await seenBy(withToken(stranger.token))).toEqual([[], 0]);
     const elsewhere = await createOperator(platform.db, { role: 'administrator', applicationIds: [stranger.id] });
     expect(await seenBy(createBrowser(platform.httpUrl, elsewhere.cookie))).toEqual([[], 0]);
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     expect(idsOf(await calendar(1, 9, admin))).toEqual(expect.arrayContaining(all));
   });
 
@@ -121,9 +118,8 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
     const authorize = async (driver: string, until: string, revokedAt: Date | null = null) => {
       const { rows } = await sql<{ id: string }>`insert into bluetooth_authorization
         (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
-        values (${vehicle.id}::integer, ${driver}, 'DRIVE', '2025-03-01', ${until}, ${revokedAt}) returning id`.execute(
-        platform.db,
-      );
+        values (${vehicle.id}::integer, ${driver}, 'DRIVE', '2025-03-01', ${until}, ${revokedAt})
+        returning id`.execute(platform.db);
       return rows[0]?.id;
     };
     const own = await authorize(user.username.toUpperCase(), '2099-01-01');
@@ -138,8 +134,8 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
     };
     const all = [[own ?? '', other ?? ''].sort((one, next) => (one < next ? -1 : 1)), ['driver', 'manager']];
     expect(await read(client)).toEqual(all);
-    expect(await read(clientWithToken(platform.httpUrl, manager.token))).toEqual(all);
-    const asUser = clientWithToken(platform.httpUrl, user.token);
+    expect(await read(platform.as(manager.token))).toEqual(all);
+    const asUser = platform.as(user.token);
     expect(await read(asUser)).toEqual([[own], ['driver']]);
     expect((await asUser.get(path)).body).toEqual({
       authorizations: [
@@ -150,7 +146,7 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
       ],
       grants: [{ userId: user.id, username: user.username, role: 'driver' }],
     });
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     expect((await stranger.get(path)).body.error).toBe('UNKNOWN_VEHICLE');
   });
 
@@ -161,9 +157,8 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
       (${vehicle.id}::integer, 'past', 'DRIVE', '2025-03-01', '2025-03-02', null, null, null),
       (${vehicle.id}::integer, 'revoked', 'DRIVE', '2025-03-02', '2099-01-01', '2025-03-03', ${manager.id}, null),
       (${vehicle.id}::integer, 'replaced', 'DRIVE', '2025-03-03', '2099-01-01', '2025-03-03', null, gen_random_uuid()),
-      (${vehicle.id}::integer, 'current', 'DRIVE', '2025-03-04', '2099-01-01', null, null, null) returning id`.execute(
-      platform.db,
-    );
+      (${vehicle.id}::integer, 'current', 'DRIVE', '2025-03-04', '2099-01-01', null, null, null)
+      returning id`.execute(platform.db);
     const path = `/v1/x/vehicle/${vehicle.id}/access`;
     const drivers = (body: { authorizations: { userId: string }[] }) => body.authorizations.map(({ userId }) => userId);
     expect(drivers((await client.get(path)).body)).toEqual(['current']);

@@ -1,4 +1,4 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
@@ -180,16 +180,15 @@ describe('a vehicle', () => {
       sql`update device_link set period = ${bounds}::tstzrange where vehicle_id = ${id}::integer`;
     await period('(,2025-12-01)').execute(platform.db);
     await expectOnlyIn(id, client);
-    await sql`insert into device (id, model_id, secret_sha256) values (${`later-${id}`}, 'tracker', '')`.execute(
-      platform.db,
-    );
+    await sql`insert into device (id, model_id, secret_sha256)
+      values (${`later-${id}`}, 'tracker', '')`.execute(platform.db);
     await sql`insert into device_link values (${`later-${id}`}, ${id}::integer, '[2025-12-02,)')`.execute(platform.db);
     expect((await client.get(lists[0] ?? '')).body).toEqual([]);
   });
 
   it('of another application is UNKNOWN_VEHICLE and in no list', async () => {
     const id = await reported('generic');
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     for (const path of lists) expect((await stranger.get(path)).body).toEqual([]);
     for (const path of paths(id)) {
       const { status, body } = await stranger.get(path);
@@ -201,7 +200,7 @@ describe('a vehicle', () => {
     const hidden = await reported('generic');
     const granted = await reported('generic');
     const userId = await createUser(platform.db, application.id, [granted]);
-    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const user = platform.as(await createToken(platform.db, application.id, userId));
     await expectOnlyIn(granted, user);
     for (const path of paths(hidden)) expect((await user.get(path)).body.error).toBe('UNKNOWN_VEHICLE');
   });

@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import {
   createApplication,
   createDevice,
@@ -201,25 +200,21 @@ describe('a vehicle without a fleet status', () => {
 
   it('whose device was unlinked keeps its dynamic keys', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
-    await sql`update device_link set period = tstzrange(null, now()) where device_id = ${vehicle.deviceId}`.execute(
-      platform.db,
-    );
+    await sql`update device_link set period = tstzrange(null, now())
+      where device_id = ${vehicle.deviceId}`.execute(platform.db);
     expect(await lacksFleetKeys()).toBe(true);
   });
 
   it('whose new device has not reported yet keeps its dynamic keys, and has all keys once it reports', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     const { deviceId } = await createDevice(platform.db, { applicationId: application.id });
-    await sql`update device_link set period = '(,2025-12-01)' where device_id = ${vehicle.deviceId}`.execute(
-      platform.db,
-    );
-    await sql`insert into device_link values (${deviceId}, ${Number(vehicle.id)}, '[2025-12-01,)')`.execute(
-      platform.db,
-    );
+    await sql`update device_link set period = '(,2025-12-01)'
+      where device_id = ${vehicle.deviceId}`.execute(platform.db);
+    await sql`insert into device_link
+      values (${deviceId}, ${Number(vehicle.id)}, '[2025-12-01,)')`.execute(platform.db);
     expect(await lacksFleetKeys()).toBe(true);
-    await sql`update vehicle_latest set time = '2025-12-01' where vehicle_id = ${Number(vehicle.id)}`.execute(
-      platform.db,
-    );
+    await sql`update vehicle_latest set time = '2025-12-01'
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect((await client.get(byId())).status).toBe(200);
   });
 });
@@ -328,7 +323,7 @@ describe('access', () => {
       (await createApplication(platform.db)).token,
       await createToken(platform.db, application.id, userId),
     ]) {
-      const stranger = clientWithToken(platform.httpUrl, token);
+      const stranger = platform.as(token);
       for (const path of paths(plate)) expect(await refusal(path, stranger)).toEqual([404, 'UNKNOWN_VEHICLE']);
     }
     for (const path of paths(plate)) expect((await client.get(path)).status).toBe(200);

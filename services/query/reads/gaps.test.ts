@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -60,7 +59,7 @@ describe('GET /v1/x/vehicle/{id}/gaps', () => {
     const stranger = await createApplication(platform.db);
     const userId = await createUser(platform.db, application.id, [(await createVehicle(platform.db, application)).id]);
     for (const token of [stranger.token, await createToken(platform.db, application.id, userId)]) {
-      const { status, body } = await clientWithToken(platform.httpUrl, token).get(path());
+      const { status, body } = await platform.as(token).get(path());
       expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
     }
   });
@@ -109,7 +108,7 @@ describe('GET /v1/x/vehicle/{id}/breaks', () => {
   });
 
   it('answers UNKNOWN_VEHICLE to another application', async () => {
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     const { body } = await stranger.get(`/v1/x/vehicle/${vehicle.id}/breaks?from=0&until=1`);
     expect(body.error).toBe('UNKNOWN_VEHICLE');
   });

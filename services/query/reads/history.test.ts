@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import Type, { type Static } from 'typebox';
@@ -203,7 +202,7 @@ describe('access', () => {
   it('answers UNKNOWN_VEHICLE for a vehicle of another application, a deleted one, and a malformed id', async () => {
     await series(first, 3);
     await series(second, 3);
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     expect((await read(`/v1/vehicles/history?${window}`, stranger)).readings).toEqual([]);
     await platform.db
       .updateTable('vehicle')
@@ -227,7 +226,7 @@ describe('access', () => {
     await series(first, 3);
     await series(second, 3);
     const userId = await createUser(platform.db, application.id, [second.id]);
-    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const user = platform.as(await createToken(platform.db, application.id, userId));
     const { readings } = await read(`/v1/vehicles/history?${window}`, user);
     expect(readings.map(({ vehicle }) => vehicle.id)).toEqual([second.id, second.id, second.id]);
     const foreign = await user.get(`/v1/vehicle/${first.id}/history?${window}`);
@@ -235,7 +234,7 @@ describe('access', () => {
   });
 
   it('requires a token', async () => {
-    const { status } = await clientWithToken(platform.httpUrl, '').get(`/v1/vehicles/history?${window}`);
+    const { status } = await platform.as('').get(`/v1/vehicles/history?${window}`);
     expect(status).toBe(401);
   });
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -74,7 +73,7 @@ describe.each(Object.entries(searches))('a search for a %s', (_name, search) => 
     const granted = await newVehicle();
     expect(await found(search())).toEqual([free, granted]);
     const userId = await createUser(platform.db, application.id, [granted]);
-    const asUser = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const asUser = platform.as(await createToken(platform.db, application.id, userId));
     expect(await found(search(), asUser)).toEqual([granted]);
   });
 });

@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type from 'typebox';
@@ -86,9 +85,8 @@ describe('GET /v1/vehicles', () => {
   });
 
   it('names the current device, not an earlier one, and whether the vehicle is archived', async () => {
-    await sql`update device_link set period = '(,2025-12-01)' where device_id = ${driving.deviceId}`.execute(
-      platform.db,
-    );
+    await sql`update device_link set period = '(,2025-12-01)'
+      where device_id = ${driving.deviceId}`.execute(platform.db);
     await platform.db
       .updateTable('vehicle')
       .set({ archived_at: new Date() })
@@ -171,7 +169,7 @@ describe('access', () => {
   const lists = ['/v1/vehicles', '/v1/vehicles?view=dynamic', '/v1/vehicles?view=fleet', '/v1/vehicles/status'];
 
   it('is limited to the application: others get UNKNOWN_VEHICLE, and lists without its vehicles', async () => {
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     for (const path of lists) expect((await stranger.get(path)).body).toEqual([]);
     const { status, body } = await stranger.get(`/v1/vehicle/${driving.id}/status`);
     expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
@@ -179,7 +177,7 @@ describe('access', () => {
 
   it('is limited to granted vehicles in user mode', async () => {
     const userId = await createUser(platform.db, application.id, [silent.id]);
-    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const user = platform.as(await createToken(platform.db, application.id, userId));
     expect((await user.get('/v1/vehicles')).body).toEqual([silentRecord()]);
     expect((await user.get('/v1/vehicles/status')).body).toEqual([]);
     expect((await user.get(`/v1/vehicle/${driving.id}/status`)).body.error).toBe('UNKNOWN_VEHICLE');

@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -58,9 +57,8 @@ describe('GET /v1/x/vehicle/{id}/readings', () => {
       { vehicle_id: vehicle.id, time: at(1), soc: 80, ignition: false, can: [{ key: 'rpm', value: '0' }] },
       { vehicle_id: vehicle.id, time: at(2), latitude: 48.5, longitude: 2.25, speed: 12 },
     ]);
-    await sql`update reading set sequence = 7 where vehicle_id = ${vehicle.id}::integer and soc is null`.execute(
-      platform.db,
-    );
+    await sql`update reading set sequence = 7 where vehicle_id = ${vehicle.id}::integer
+      and soc is null`.execute(platform.db);
     const { readings } = await read('readings');
     const common = { receivedAt: expect.any(String), deviceId: 'test' };
     const older = {
@@ -108,9 +106,7 @@ it.each(['values', 'readings', 'links'])('hides the %s of a vehicle that the per
   const stranger = await createApplication(platform.db);
   const user = await createUser(platform.db, application, { vehicleIds: [], role: 'viewer' });
   for (const token of [stranger.token, user.token]) {
-    const { status, body } = await clientWithToken(platform.httpUrl, token).get(
-      `/v1/x/vehicle/${vehicle.id}/${resource}`,
-    );
+    const { status, body } = await platform.as(token).get(`/v1/x/vehicle/${vehicle.id}/${resource}`);
     expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
   }
 });

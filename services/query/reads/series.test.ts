@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createUser } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -165,9 +164,8 @@ describe('GET /v1/x/vehicle/{id}/series', () => {
     };
     await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
       values (${vehicle.id}::integer, ${at(0)}, ${at(600)}, now())`.execute(platform.db);
-    const counted = await sql<{ until: Date }>`select counted_until as until from reading_settlement`.execute(
-      platform.db,
-    );
+    const counted = await sql<{ until: Date }>`select counted_until as until
+      from reading_settlement`.execute(platform.db);
     const isCounted = counted.rows[0] !== undefined && counted.rows[0].until.getTime() > startMs + 600_000;
     expect(await estimateReadings(platform.db, request)).toBe(isCounted ? 0 : 600);
     await sql`insert into reading_count (vehicle_id, hour, application_id, count) values
@@ -184,7 +182,7 @@ describe('GET /v1/x/vehicle/{id}/series', () => {
     const user = await createUser(platform.db, application, { vehicleIds: [], role: 'manager' });
     const stranger = await createApplication(platform.db);
     for (const token of [user.token, stranger.token]) {
-      const other = clientWithToken(platform.httpUrl, token);
+      const other = platform.as(token);
       for (const path of [`series?fields=speed&from=0&until=9`, 'fields']) {
         const { status, body } = await other.get(`/v1/x/vehicle/${vehicle.id}/${path}`);
         expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);

@@ -1,42 +1,32 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storeReadings } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { storeTrip } from './trips.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-let tripId: string;
-
 const time = (seconds: number) => new Date(Date.UTC(2025, 2, 1, 8, 0, seconds)).toISOString();
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-  tripId = await storeTrip(platform.db, vehicle.id, {
-    started_at: time(0),
-    ended_at: time(30),
-    distance_km: 0.8,
-    inferred: true,
-  });
-  const at = (seconds: number, position: object) => ({ time: time(seconds), vehicle_id: vehicle.id, ...position });
-  await storeReadings(platform.db, application.id, [
-    at(-10, { latitude: 47, longitude: 2 }),
-    at(0, { latitude: 48, longitude: 2, altitude: 35 }),
-    at(10, { mileage: 1 }),
-    at(20, { latitude: 48.5, longitude: 0.0000001 }),
-    at(30, { latitude: 49, longitude: 2 }),
-    at(40, { latitude: 50, longitude: 2 }),
-  ]);
+const platform = await usePlatform([queryService]);
+const application = await createApplication(platform.db);
+const client = platform.as(application.token);
+const vehicle = await createVehicle(platform.db, application);
+const tripId = await storeTrip(platform.db, vehicle.id, {
+  started_at: time(0),
+  ended_at: time(30),
+  distance_km: 0.8,
+  inferred: true,
 });
-afterAll(() => platform.stop());
+const at = (seconds: number, position: object) => ({ time: time(seconds), vehicle_id: vehicle.id, ...position });
+await storeReadings(platform.db, application.id, [
+  at(-10, { latitude: 47, longitude: 2 }),
+  at(0, { latitude: 48, longitude: 2, altitude: 35 }),
+  at(10, { mileage: 1 }),
+  at(20, { latitude: 48.5, longitude: 0.0000001 }),
+  at(30, { latitude: 49, longitude: 2 }),
+  at(40, { latitude: 50, longitude: 2 }),
+]);
 
 const path = (query = '', id = tripId) => `/v1/x/vehicle/${vehicle.id}/trips/${id}/track${query}`;
 const get = (accept: string, url = path()) =>
@@ -114,7 +104,7 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
   });
 
   it('is UNKNOWN_VEHICLE for other applications', async () => {
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     expect((await stranger.get(path())).body.error).toBe('UNKNOWN_VEHICLE');
   });
 

@@ -1,4 +1,3 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createUser } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -93,9 +92,8 @@ describe('GET /v1/x/vehicle/{id}/trail', () => {
   it('thins out more positions than it can hold, and keeps distance and highest speed', async () => {
     await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, speed, device_id, received_at)
       select ${at(0)}::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer, 48 + n * 1e-5, 2,
-        case when n = 777 then 130 else 4.0 + n % 2 * 30 end, 'test', now() from generate_series(0, 49999) as n`.execute(
-      platform.db,
-    );
+        case when n = 777 then 130 else 4.0 + n % 2 * 30 end, 'test', now()
+        from generate_series(0, 49999) as n`.execute(platform.db);
     const { body } = await read(`from=${at(0)}&until=${at(50_000)}`);
     expect(body.points).toHaveLength(1000);
     expect(body.totals.maximumSpeed).toBe(130);
@@ -104,7 +102,7 @@ describe('GET /v1/x/vehicle/{id}/trail', () => {
 
   it('is UNKNOWN_VEHICLE for other people, and refuses long and empty intervals', async () => {
     const user = await createUser(platform.db, application, { vehicleIds: [], role: 'manager' });
-    const other = clientWithToken(platform.httpUrl, user.token);
+    const other = platform.as(user.token);
     const { status, body } = await other.get(`/v1/x/vehicle/${vehicle.id}/trail?from=0&until=9`);
     expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
     for (const query of ['from=9&until=9', 'from=2025-01-01&until=2025-02-02']) {

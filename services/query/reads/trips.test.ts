@@ -1,4 +1,4 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -21,9 +21,8 @@ const starts = (body: { trips: { timestamp: string }[] }) => body.trips.map(({ t
 
 describe('GET /v1/vehicle/{id}/trips', () => {
   it('answers every field of the trip object', async () => {
-    await sql`update application set tariff_per_km = 0.5, tariff_per_minute = 0.1 where id = ${application.id}`.execute(
-      platform.db,
-    );
+    await sql`update application set tariff_per_km = 0.5, tariff_per_minute = 0.1
+      where id = ${application.id}`.execute(platform.db);
     const id = await store('2025-03-01T08:00:00.25', 30, {
       fuel_litres: 0.9,
       electric_kwh: 1.8,
@@ -151,10 +150,10 @@ describe('GET /v1/vehicle/{id}/trips', () => {
 
   it('is UNKNOWN_VEHICLE for other applications and for users without a grant', async () => {
     await store('2025-03-01T08:00:00');
-    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const stranger = platform.as((await createApplication(platform.db)).token);
     const other = await createVehicle(platform.db, application);
     const userId = await createUser(platform.db, application.id, [other.id]);
-    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const user = platform.as(await createToken(platform.db, application.id, userId));
     for (const one of [stranger, user]) {
       const { status, body } = await one.get(path(year));
       expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);

@@ -1,21 +1,15 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { liveState, writeVehicle } from '../live/live-fleet.ts';
 import { findVehicles } from '../live/queries.ts';
 import type { LiveVehicle } from '../live/schemas.ts';
 import { createFleet, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([queryService]);
 
 interface LatestState {
   readonly location?: { readonly atMicroseconds: number } | undefined;
@@ -31,12 +25,10 @@ async function storeStates(ids: readonly string[], states: readonly LatestState[
   const rows = states.map((state, index) => ({ ...state, id: Number(ids[index]) }));
   const time = (group: string) =>
     sql`timestamptz '2025-03-01T08:00:00Z' + (one->${sql.lit(group)}->>'atMicroseconds')::integer * interval '1 microsecond'`;
-  await sql`delete from vehicle_latest where vehicle_id = any(${rows.map(({ id }) => id)}::integer[])`.execute(
-    platform.db,
-  );
-  await sql`delete from privacy_period where vehicle_id = any(${rows.map(({ id }) => id)}::integer[])`.execute(
-    platform.db,
-  );
+  await sql`delete from vehicle_latest
+    where vehicle_id = any(${rows.map(({ id }) => id)}::integer[])`.execute(platform.db);
+  await sql`delete from privacy_period
+    where vehicle_id = any(${rows.map(({ id }) => id)}::integer[])`.execute(platform.db);
   await sql`insert into vehicle_latest (vehicle_id, time, received_at, location, location_time, status, status_time, fleet,
       fleet_time, electric, electric_time, parked_location, parked_at)
     select (one->>'id')::integer, now(), now() - (one->>'silentSeconds')::integer * interval '1 second',
@@ -50,7 +42,7 @@ async function storeStates(ids: readonly string[], states: readonly LatestState[
 describe('the table of vehicles', () => {
   it('has the same state, speed, charge and parking time as the live stream, whatever was reported', async () => {
     const application = await createApplication(platform.db);
-    const client = clientWithToken(platform.httpUrl, application.token);
+    const client = platform.as(application.token);
     const fleet = await createFleet(platform.db, application.id, 20);
     const moment = fc.integer({ min: -2, max: 2 });
     const speed = fc.constantFrom(undefined, 0, 5, 5.1, 50);

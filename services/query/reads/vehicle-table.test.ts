@@ -1,4 +1,4 @@
-import { clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { createBrowser } from '@odograph/testkit/api-client';
 import {
   archiveVehicle,
   createApplication,
@@ -7,7 +7,6 @@ import {
   createVehicle,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
-import { testAdminToken } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -227,17 +226,14 @@ describe('GET /v1/x/vehicles', () => {
     const other = await createApplication(platform.db);
     const foreign = await createVehicle(platform.db, other);
     const user = await createUser(platform.db, application, { vehicleIds: [mine.id], role: 'viewer' });
-    expect(await list('', clientWithToken(platform.httpUrl, user.token))).toMatchObject({
-      total: 1,
-      vehicles: [{ id: mine.id }],
-    });
+    expect(await list('', platform.as(user.token))).toMatchObject({ total: 1, vehicles: [{ id: mine.id }] });
     expect(await plates()).toEqual(['mine', 'not granted']);
     const limited = await createOperator(platform.db, { role: 'viewer', applicationIds: [application.id] });
     expect(await plates('', createBrowser(platform.httpUrl, limited.cookie))).toEqual(['mine', 'not granted']);
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const { admin } = platform;
     const ids = (await list(`q=${foreign.id}`, admin)).vehicles.map(({ id }: { id: string }) => id);
     expect(ids).toEqual([foreign.id]);
-    expect((await createApiClient(platform.httpUrl).get('/v1/x/vehicles')).status).toBe(401);
+    expect((await platform.anonymous.get('/v1/x/vehicles')).status).toBe(401);
   });
 
   it('writes CSV with the chosen columns, whatever cells contain, in the order of the table', async () => {
@@ -245,9 +241,7 @@ describe('GET /v1/x/vehicles', () => {
     await newVehicle('b', {}, { brand: '-x', model: 'é' });
     const response = await fetch(
       `${platform.httpUrl}/v1/x/vehicles?format=csv&columns=plate,brand,model,soc&sort=-plate`,
-      {
-        headers: { 'x-service-token': application.token },
-      },
+      { headers: { 'x-service-token': application.token } },
     );
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(response.headers.get('content-disposition')).toContain('vehicles.csv');

@@ -3,32 +3,27 @@ import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { openDatabase } from '@odograph/database/database';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { createQueryService, queryService } from '../service.ts';
 import { Answers } from './answers.ts';
 import { ReadBudget } from './read-budget.ts';
 
 const mebibyte = 1024 * 1024;
 const budgetBytes = 32 * mebibyte;
-let platform: TestPlatform;
-let application: TestApplication;
-let vehicle: TestVehicle;
 
 /** 10,000 readings, about 50 MB: far more than the buffers between database and client. */
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(budgetBytes) });
-  application = await createApplication(platform.db);
-  vehicle = await createVehicle(platform.db, application);
-  await sql`insert into reading (time, application_id, vehicle_id, can, mileage, device_id, received_at)
-    select '2025-10-10T08:00:00Z'::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer,
-      jsonb_build_array(jsonb_build_object('key', 'k', 'value', repeat('x', 5000))), n, 'test', now()
-    from generate_series(1, 12000) as n`.execute(platform.db);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(budgetBytes) });
+const application = await createApplication(platform.db);
+const vehicle = await createVehicle(platform.db, application);
+await sql`insert into reading (time, application_id, vehicle_id, can, mileage, device_id, received_at)
+  select '2025-10-10T08:00:00Z'::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer,
+    jsonb_build_array(jsonb_build_object('key', 'k', 'value', repeat('x', 5000))), n, 'test', now()
+  from generate_series(1, 12000) as n`.execute(platform.db);
 
 const path = () => `/v1/vehicle/${vehicle.id}/customcan/from/2025-10-10`;
 

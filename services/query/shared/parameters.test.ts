@@ -1,27 +1,20 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storeReadings } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
-let platform: TestPlatform;
-let client: ApiClient;
-let vehicle: TestVehicle;
 const start = 1_763_712_000;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  const application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-  await storeReadings(platform.db, application.id, [
-    { time: '2025-11-21T08:00:00Z', vehicle_id: vehicle.id },
-    { time: '2025-11-21T08:00:01Z', vehicle_id: vehicle.id },
-  ]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([queryService]);
+const application = await createApplication(platform.db);
+const client = platform.as(application.token);
+const vehicle = await createVehicle(platform.db, application);
+await storeReadings(platform.db, application.id, [
+  { time: '2025-11-21T08:00:00Z', vehicle_id: vehicle.id },
+  { time: '2025-11-21T08:00:01Z', vehicle_id: vehicle.id },
+]);
 
 /** Sends a request that must be refused. @returns status, code and field of the answer */
 async function refusal(path: string): Promise<unknown[]> {

@@ -1,20 +1,13 @@
 import { inSnapshot } from '@odograph/database/batches';
-import { openDatabase } from '@odograph/database/database';
 import { historyMembers } from '@odograph/database/reading-json';
-import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { testConfig } from '@odograph/testkit/test-platform';
-import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useDatabase } from '@odograph/testkit/scopes';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
 import { findPage, maximumReadings, readPage } from './reading-page.ts';
 import { scopeOfCaller } from './vehicle-scope.ts';
 
-let db: Kysely<Tables>;
-beforeAll(async () => {
-  const { DATABASE_URL: url } = await testConfig();
-  db = openDatabase({ url, name: 'test-reading-bounds', size: 2 });
-});
-afterAll(() => db.destroy());
+const db = useDatabase();
 
 async function storeReadings(applicationId: number, vehicleId: string, first: string, last: string, step: string) {
   await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)

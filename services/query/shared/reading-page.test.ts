@@ -1,18 +1,14 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createUser } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
+const platform = await usePlatform([queryService]);
 
 /** Three days before a week begins: weeks since the epoch begin on Thursday, and each has a chunk. */
 const start = Date.UTC(2019, 2, 4) / 1000;
@@ -50,7 +46,7 @@ async function createFleet(): Promise<Fleet> {
   const vehicleIds = vehicles.map(({ id }) => id);
   const userId = await createUser(platform.db, application.id, vehicleIds.slice(0, 3));
   const token = await createToken(platform.db, application.id, userId);
-  return { application, vehicleIds, user: clientWithToken(platform.httpUrl, token) };
+  return { application, vehicleIds, user: platform.as(token) };
 }
 
 async function store({ application, vehicleIds }: Fleet, bursts: readonly Burst[]): Promise<void> {
@@ -96,7 +92,7 @@ interface Pages {
 
 /** Chooses client and route of a request, and the vehicles that it covers. */
 function readerOf({ application, user, vehicleIds }: Fleet, { of }: Request) {
-  const client = clientWithToken(platform.httpUrl, application.token);
+  const client = platform.as(application.token);
   if (of === 'vehicle') return { client, route: `/v1/vehicle/${vehicleIds[0]}/history`, ids: vehicleIds.slice(0, 1) };
   const route = '/v1/vehicles/history';
   return of === 'user' ? { client: user, route, ids: vehicleIds.slice(0, 3) } : { client, route, ids: vehicleIds };

@@ -2,7 +2,7 @@ import { createApplication } from '@odograph/testkit/fixtures';
 import { describe, expect, it } from 'vitest';
 import { newFileSha256, useRegistration } from '../registration.fixture.ts';
 
-const fixture = useRegistration();
+const fixture = await useRegistration();
 const send = (body: object) => fixture.admin.post('/v1/x/admin/registrations', body);
 const stateOf = async (file: string) => (await fixture.admin.get(`/v1/x/admin/registration-imports/${file}`)).body;
 const row = (line: number, record: unknown) => ({ line, record });

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
-import { afterAll, describe, expect, it } from 'vitest';
+import { useDirectory } from '@odograph/testkit/scopes';
+import { describe, expect, it } from 'vitest';
 import { identityFor, urlFor } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'odograph-mapping-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = useDirectory();
 
 function read(template: string, mapping?: unknown, more: Record<string, string> = {}) {
   const path = join(directory, 'mapping.json');

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
-import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import type { ApiAnswer, ApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adminOf, importRecords } from '../registration.fixture.ts';
+import { importRecords } from '../registration.fixture.ts';
 import { createRegistrationService } from '../service.ts';
 import { createProviderSource } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
@@ -70,21 +70,20 @@ async function startPlatform(path: string, limits: Partial<typeof testLimits> = 
     REGISTRATION_PROVIDER_KEY: key,
     REGISTRATION_PROVIDER_MAPPING: mappingPath,
   });
-  const client = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
-  admin = adminOf(platform);
+  const client = platform.as((await createApplication(platform.db)).token);
+  admin = platform.admin;
   lookUp = (text) => client.get(`/v1/siv/fr/${text}`);
   explain = (text) => admin.get(`/v1/x/admin/registrations/${text}`);
 }
 
 beforeEach(async () => {
   nowMs = Date.UTC(2026, 5, 1);
-  directory = await mkdtemp(join(tmpdir(), 'odograph-provider-'));
+  directory = directoryOfTest();
 });
 afterEach(async () => {
   await platform?.stop();
   provider.closeAllConnections();
   provider.close();
-  await rm(directory, { recursive: true, force: true });
 });
 
 const renault = {
