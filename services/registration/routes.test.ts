@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fieldPaths, fieldType, toRecord } from './record/fields.ts';
@@ -106,11 +106,6 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
       const { status, body } = await lookUp(text);
       expect([text, status, body.error, body.field]).toEqual([text, 400, 'INVALID_PARAMETER', 'plate_or_vin']);
     }
-  });
-
-  it('answers MISSING_TOKEN without a token', async () => {
-    const { status, body } = await lookUp('AB-123-CD', createApiClient(fixture.platform.httpUrl));
-    expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
   });
 
   it('answers VIN and make for a VIN in no register', async () => {
@@ -310,12 +305,5 @@ describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
     expect((await fixture.admin.delete(`/v1/x/admin/registrations/${vin}`)).body).toEqual({ removed: 1 });
     expect((await fixture.client.get(`/v1/siv/fr/${plate}`)).body.error).toBe('UNKNOWN_VEHICLE');
     expect((await fixture.admin.delete(`/v1/x/admin/registrations/${vin}`)).status).toBe(404);
-  });
-
-  it('answers 401 to an access token of an application', async () => {
-    for (const path of ['registrations/AB-123-CD', 'registration-fields', `registration-imports/${'0'.repeat(64)}`]) {
-      expect((await fixture.client.get(`/v1/x/admin/${path}`)).status).toBe(401);
-    }
-    expect((await fixture.client.post('/v1/x/admin/registrations', {})).status).toBe(401);
   });
 });

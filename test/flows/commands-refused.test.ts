@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { commandService } from '@odograph/command/service';
 import type { GrantRole } from '@odograph/database/vehicle-access';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createUser } from '@odograph/testkit/fixtures';
+import { createUser } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -17,25 +17,6 @@ beforeAll(async () => {
 afterEach(() => fixture.disconnectAll());
 
 afterAll(() => fixture?.stop());
-
-it('answers UNKNOWN_VEHICLE for a vehicle of another application, and for one that is not granted to the user', async () => {
-  const vehicle = await fixture.createVehicle();
-  const device = await fixture.connected(vehicle);
-  const other = await createApplication(fixture.platform.db);
-  const userToken = await fixture.createUserToken();
-  for (const token of [other.token, userToken]) {
-    const stranger = clientWithToken(fixture.platform.httpUrl, token);
-    for (const answer of [
-      await fixture.act('unlock', vehicle, stranger),
-      await stranger.get(`/v1/vehicle/actions?vehicleId=${vehicle.id}`),
-      await stranger.get(`/v1/x/commands?vehicleId=${vehicle.id}`),
-    ]) {
-      expect(answer.body).toMatchObject({ error: 'UNKNOWN_VEHICLE' });
-      expect(answer.status).toBe(404);
-    }
-  }
-  expect(device.heard).toEqual([]);
-});
 
 it('refuses every command of a viewer, and those of a driver without a current booking or authorization', async () => {
   const { db, httpUrl } = fixture.platform;

@@ -249,15 +249,4 @@ describe('a route', () => {
       for (const route of forOperators) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
     }
   });
-
-  it.each(['/queues', '/queues/', '/queues/api/queues'])(
-    "of the operator's pages requires it too: %s",
-    async (path) => {
-      const answers = [
-        await fetch(new URL(path, platform.httpUrl)),
-        await fetch(new URL(path, platform.httpUrl), { headers: { 'x-service-token': owner.application.token } }),
-      ];
-      expect(answers.map(({ status }) => status)).toEqual([401, 401]);
-    },
-  );
 });

@@ -84,14 +84,4 @@ describe('a token', () => {
       expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
     }
   });
-
-  it('expires in every service at the same time', async () => {
-    const { token } = await logIn();
-    await platform.db
-      .updateTable('access_token')
-      .set({ expires_at: new Date(Date.now() - 1) })
-      .where('token_sha256', '=', hashSecret(token))
-      .execute();
-    expect(await verdictsOf(token)).toEqual(everywhere('TOKEN_EXPIRED'));
-  });
 });

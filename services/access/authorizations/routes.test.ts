@@ -87,28 +87,6 @@ describe('POST /v1/bluetooth-token', () => {
     expect(answer.body.reason).toBe('NO_DEVICE');
   });
 
-  it('answers for a foreign or not granted vehicle as if it did not exist', async () => {
-    const id = await issuedId();
-    const body = { vehicleId: access.vehicle.id, userId: 'x', level: 'DRIVE', from: inHours(0), until: inHours(1) };
-    expectFailure(await access.foreign.post('/v1/bluetooth-token', body), 404, 'UNKNOWN_VEHICLE');
-    const user = await access.createUser();
-    for (const who of [access.foreign, user.api]) {
-      for (const answer of [
-        await who.get(`/v1/bluetooth-token/${id}`),
-        await who.post(`/v1/bluetooth-token/${id}`, {}),
-        await who.delete('/v1/bluetooth-token', { authorizationId: id }),
-        await who.post('/v1/bluetooth-token/invalidate', { authorizationId: id, until: inHours(0.5) }),
-        await who.post('/v1/bluetooth-token/validate', { authorizationId: id }),
-        await who.get(`/v1/bluetooth-token/params?authorizationId=${id}`),
-        await who.get(`/v1/bluetooth-token/${id}/commands`),
-      ]) {
-        expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
-      }
-    }
-    const manager = await access.createUser('manager');
-    expect((await manager.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
-  });
-
   it('answers TOO_MANY_REQUESTS when the device can store no more, and still revokes', async () => {
     const id = await issuedId();
     const fill = (until: string) =>

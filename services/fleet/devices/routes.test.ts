@@ -5,9 +5,7 @@ import {
   createApplication,
   createDevice,
   createUnlinkedVehicle,
-  createUser,
   createVehicle,
-  grantVehicle,
 } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import fc from 'fast-check';
@@ -64,86 +62,6 @@ describe('/v1/device', () => {
     expect((await api.post('/v1/device', { vehicleId, deviceId, claimCode: typed })).status).toBe(200);
     const stolen = await otherApi.put('/v1/device', { vehicleId: otherVehicleId, deviceId, claimCode });
     expect(stolen.body.error).toBe('UNKNOWN_DEVICE');
-  });
-
-  it('replaces a device without a gap between the links of the vehicle', async () => {
-    const [vehicleId, old, fresh] = [await newVehicle(), await newDevice(), await newDevice()];
-    await api.post('/v1/device', { vehicleId, deviceId: old });
-    expect((await api.delete('/v1/device', { deviceId: old })).status).toBe(200);
-    expect((await api.post('/v1/device', { vehicleId, deviceId: fresh })).status).toBe(200);
-    const [first, second] = await linksOf([vehicleId]);
-    expect([first?.deviceId, first?.from, second?.deviceId, second?.until]).toEqual([old, null, fresh, null]);
-    expect(first?.until).not.toBeNull();
-    expect(second?.from).toBe(first?.until);
-  });
-
-  it('ends the old link of a moved device when the new one starts', async () => {
-    const [from, to, deviceId] = [await newVehicle(), await newVehicle(), await newDevice()];
-    await api.post('/v1/device', { vehicleId: from, deviceId });
-    const before = Date.now();
-    expect((await api.put('/v1/device', { vehicleId: to, deviceId })).status).toBe(200);
-    const [first, second] = await linksOf([deviceId]);
-    expect([first?.vehicleId, second?.vehicleId, second?.from]).toEqual([from, to, first?.until]);
-    expect(Math.abs(Date.parse(first?.until ?? '') - before)).toBeLessThan(10_000);
-    expect((await api.put('/v1/device', { vehicleId: to, deviceId })).status).toBe(200);
-    expect(await linksOf([deviceId])).toEqual([first, second]);
-  });
-
-  it('answers DEVICE_ALREADY_LINKED and VEHICLE_ALREADY_LINKED without a change', async () => {
-    const linked = await createVehicle(platform.db, application);
-    const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
-    const before = await linksOf([linked.id, vehicleId]);
-    for (const answer of [
-      await api.post('/v1/device', { vehicleId, deviceId: linked.deviceId }),
-      await api.post('/v1/device', { vehicleId: linked.id, deviceId: linked.deviceId }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([409, 'DEVICE_ALREADY_LINKED']);
-    }
-    for (const answer of [
-      await api.post('/v1/device', { vehicleId: linked.id, deviceId }),
-      await api.put('/v1/device', { vehicleId: linked.id, deviceId }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([409, 'VEHICLE_ALREADY_LINKED']);
-    }
-    expect(await linksOf([linked.id, vehicleId])).toEqual(before);
-  });
-
-  it("answers alike for a missing device or vehicle and for another application's", async () => {
-    const other = await createApplication(platform.db);
-    const theirs = await createVehicle(platform.db, other);
-    const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
-    const unknownDevices = [theirs.deviceId, await newDevice(other.id), 'none'];
-    for (const unknown of unknownDevices) {
-      const body = { vehicleId, deviceId: unknown };
-      for (const answer of [
-        await api.post('/v1/device', body),
-        await api.put('/v1/device', body),
-        await api.delete('/v1/device', body),
-      ]) {
-        expect([answer.status, answer.body]).toEqual([404, { error: 'UNKNOWN_DEVICE', message: 'no such device' }]);
-      }
-    }
-    for (const unknown of [theirs.id, await newVehicle(other), '1', '1999999999', 'none']) {
-      for (const answer of [
-        await api.post('/v1/device', { vehicleId: unknown, deviceId }),
-        await api.put('/v1/device', { vehicleId: unknown, deviceId }),
-      ]) {
-        expect([answer.status, answer.body]).toEqual([404, { error: 'UNKNOWN_VEHICLE', message: 'no such vehicle' }]);
-      }
-    }
-    expect((await api.delete('/v1/device', { deviceId: await newDevice(null) })).body.error).toBe('UNKNOWN_DEVICE');
-  });
-
-  it('hides vehicles without a grant, and their devices, from a user', async () => {
-    const user = await createUser(platform.db, application);
-    const asUser = as(user.token);
-    const hidden = await createVehicle(platform.db, application);
-    const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
-    expect((await asUser.delete('/v1/device', { deviceId: hidden.deviceId })).body.error).toBe('UNKNOWN_DEVICE');
-    expect((await asUser.post('/v1/device', { vehicleId, deviceId })).body.error).toBe('UNKNOWN_VEHICLE');
-    for (const id of [vehicleId, hidden.id]) await grantVehicle(platform.db, user.id, id, 'manager');
-    expect((await asUser.delete('/v1/device', { deviceId: hidden.deviceId })).status).toBe(200);
-    expect((await asUser.post('/v1/device', { vehicleId, deviceId })).status).toBe(200);
   });
 
   it('answers VEHICLE_ARCHIVED for links to an archived vehicle, and still unlinks its device', async () => {

@@ -1,5 +1,5 @@
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createVehicle } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -163,16 +163,5 @@ describe('/v1/vehicle/privacy', () => {
     expect([open?.from, open?.until]).toEqual([earlier?.until, null]);
     expect((await setPrivacy('off', vehicle.id)).body).toEqual({ Privacy: false });
     expect(await intervalsOf(vehicle.id)).toEqual([earlier]);
-  });
-
-  it('answers UNKNOWN_VEHICLE for a vehicle of another application, and names a missing vehicleId', async () => {
-    const theirs = await createVehicle(platform.db, await createApplication(platform.db));
-    for (const mode of ['on', 'off'] as const) {
-      const { status, body } = await setPrivacy(mode, theirs.id);
-      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
-      const missing = await api.post(`/v1/vehicle/privacy/${mode}`, {});
-      expect([missing.status, missing.body.field]).toEqual([400, 'vehicleId']);
-    }
-    expect(await intervalsOf(theirs.id)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
+import { createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
@@ -184,16 +184,6 @@ describe('a vehicle', () => {
       values (${`later-${id}`}, 'tracker', '')`.execute(platform.db);
     await sql`insert into device_link values (${`later-${id}`}, ${id}::integer, '[2025-12-02,)')`.execute(platform.db);
     expect((await client.get(lists[0] ?? '')).body).toEqual([]);
-  });
-
-  it('of another application is UNKNOWN_VEHICLE and in no list', async () => {
-    const id = await reported('generic');
-    const stranger = platform.as((await createApplication(platform.db)).token);
-    for (const path of lists) expect((await stranger.get(path)).body).toEqual([]);
-    for (const path of paths(id)) {
-      const { status, body } = await stranger.get(path);
-      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
-    }
   });
 
   it('without a grant is UNKNOWN_VEHICLE and in no list of the user', async () => {

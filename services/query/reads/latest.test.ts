@@ -1,4 +1,4 @@
-import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import Value from 'typebox/value';
@@ -166,15 +166,6 @@ describe('while privacy is on', () => {
 });
 
 describe('access', () => {
-  const lists = ['/v1/vehicles', '/v1/vehicles?view=dynamic', '/v1/vehicles?view=fleet', '/v1/vehicles/status'];
-
-  it('is limited to the application: others get UNKNOWN_VEHICLE, and lists without its vehicles', async () => {
-    const stranger = platform.as((await createApplication(platform.db)).token);
-    for (const path of lists) expect((await stranger.get(path)).body).toEqual([]);
-    const { status, body } = await stranger.get(`/v1/vehicle/${driving.id}/status`);
-    expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
-  });
-
   it('is limited to granted vehicles in user mode', async () => {
     const userId = await createUser(platform.db, application.id, [silent.id]);
     const user = platform.as(await createToken(platform.db, application.id, userId));

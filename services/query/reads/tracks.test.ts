@@ -103,11 +103,6 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
     }
   });
 
-  it('is UNKNOWN_VEHICLE for other applications', async () => {
-    const stranger = platform.as((await createApplication(platform.db)).token);
-    expect((await stranger.get(path())).body.error).toBe('UNKNOWN_VEHICLE');
-  });
-
   it('refuses an unknown format', async () => {
     const { status, body } = await client.get(path('?format=kml'));
     expect([status, body.field]).toEqual([400, 'format']);

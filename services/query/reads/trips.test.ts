@@ -1,9 +1,7 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
-import { createUser } from '../query.fixture.ts';
 import { storeTrip } from './trips.fixture.ts';
 
 setUpVehicle();
@@ -146,18 +144,6 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect((await client.get(path(year))).status).toBe(404);
     await sql`update trip set ends_known_at = now() where id = ${id}`.execute(platform.db);
     expect((await client.get(path(year))).body.trips).toHaveLength(1);
-  });
-
-  it('is UNKNOWN_VEHICLE for other applications and for users without a grant', async () => {
-    await store('2025-03-01T08:00:00');
-    const stranger = platform.as((await createApplication(platform.db)).token);
-    const other = await createVehicle(platform.db, application);
-    const userId = await createUser(platform.db, application.id, [other.id]);
-    const user = platform.as(await createToken(platform.db, application.id, userId));
-    for (const one of [stranger, user]) {
-      const { status, body } = await one.get(path(year));
-      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
-    }
   });
 
   it.each(['from=yesterday', 'until=-1', 'limit=-1', 'limit=x', 'offset=-1', 'offset=Infinity', 'limit=1.5'])(

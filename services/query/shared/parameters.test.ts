@@ -1,11 +1,8 @@
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { storeReadings } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
-
-const start = 1_763_712_000;
 
 const platform = await usePlatform([queryService]);
 const application = await createApplication(platform.db);
@@ -70,54 +67,5 @@ describe('a malformed parameter of customcan', () => {
       'INVALID_PARAMETER',
       field,
     ]);
-  });
-});
-
-describe('no parameter', () => {
-  const value = fc.oneof(
-    fc.string({ unit: 'grapheme' }),
-    fc.double().map(String),
-    fc.integer().map(String),
-    fc.bigInt().map(String),
-    fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
-    fc.constantFrom('', '0', '1e5', '253402300799999', '253402300800000', '0-1000000001', '\0'),
-    fc.constant(`${'9'.repeat(18)}-1000000001`),
-  );
-
-  it('of a history causes a 5xx answer', async () => {
-    const names = { from: value, until: value, limit: value, offset: value, after: value };
-    await fc.assert(
-      fc.asyncProperty(fc.record(names, { requiredKeys: [] }), fc.boolean(), async (parameters, complete) => {
-        const given = complete ? { from: '0', until: String(start + 9), ...parameters } : parameters;
-        const search = new URLSearchParams(given as Record<string, string>).toString();
-        const { status } = await client.get(`/v1/vehicles/history?${search}`);
-        expect([200, 400]).toContain(status);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('of a path causes a 5xx answer', async () => {
-    await fc.assert(
-      fc.asyncProperty(value, value, value, async (id, timestamp, after) => {
-        const [vehicleId, moment, search] = [id, timestamp, after].map(encodeURIComponent);
-        for (const path of [
-          `vehicles/customcan/from/${moment}?after=${search}`,
-          `vehicle/${vehicleId}/customcan/from/${moment}?after=${search}`,
-          `vehicle/${vehicleId}/status?view=${search}`,
-          `vehicle/${vehicleId}/position`,
-          `vehicle/status?vehicleId=${vehicleId}`,
-          `vehicle/status?plate=${search}`,
-          `vehicle/position?plate=${search}`,
-          `x/changes?after=${search}&limit=${moment}`,
-          `x/changes?after=${vehicleId}-${search}-${moment}-1000000001`,
-          `vehicles?view=${search}&searchType=${moment}`,
-        ]) {
-          const { status } = await client.get(`/v1/${path}`);
-          expect([200, 400, 404]).toContain(status);
-        }
-      }),
-      { numRuns: 60 },
-    );
   });
 });
