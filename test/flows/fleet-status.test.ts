@@ -70,30 +70,6 @@ describe("fleet status answers a device's uploads", () => {
     expect(Date.parse(lastMessage)).toBeLessThanOrEqual(Date.now() + 1000);
   });
 
-  it('with the newest value of each field; a late one only where none is newer', async () => {
-    await upload({ timestamp: start, fleet: { lock: 'LOCKED', doors: 'OPEN' } });
-    await upload({ timestamp: start + 10, fleet: { lock: 'UNLOCKED' } });
-    await upload({ timestamp: start + 5, fleet: { lock: 'LOCKED', lights: 'ON' } }, { timestamp: start + 11 });
-    expect(await status()).toMatchObject({ lock: 'UNLOCKED', doors: 'OPEN', lights: 'ON' });
-  });
-
-  it('with fields of the other groups of a reading and the position', async () => {
-    await upload({
-      timestamp: start + 0.25,
-      location,
-      status: { ignition: true, movement: true, mileage: 777.7, autonomy: 210 },
-      electric: { soc: 55 },
-    });
-    expect(await status()).toMatchObject({
-      ...{ speed: 52, engine: 'ON', mileage: 777.7, ChargeLevel: 55, RemainingRange: 210 },
-      position: { latitude: 48.8566, longitude: 2.3522, timestamp: '2025-11-21T08:00:00.250Z' },
-    });
-    const { body } = await api.get(`/v1/vehicle/${vehicle.id}/position`);
-    expect(body).toEqual({
-      Position: { latitude: 48.8566, longitude: 2.3522, timestamp: '2025-11-21T08:00:00.250Z' },
-    });
-  });
-
   it('without a speed from a privacy interval after its end', async () => {
     await upload({ timestamp: start, location: { ...location, speed: 10 } });
     await sql`insert into privacy_period values (${Number(vehicle.id)},
@@ -103,16 +79,5 @@ describe("fleet status answers a device's uploads", () => {
     await upload({ timestamp: start + 25, location: { ...location, speed: 3 } });
     await upload({ timestamp: start + 30, fleet: { doors: 'OPEN' } });
     expect(await status()).toMatchObject({ speed: 3, doors: 'OPEN', position: { latitude: 48.8566 } });
-  });
-
-  it('in the change feed, late uploads last', async () => {
-    const { next } = (await api.get('/v1/x/changes?limit=10000')).body;
-    await upload({ timestamp: start + 100, location });
-    await device.upload([{ timestamp: start - 86_400, location }]);
-    await eventually(async () => {
-      const { body } = await api.get(`/v1/x/changes?after=${next}`);
-      const own = body.changes.filter((change: { vehicle: { id: string } }) => change.vehicle.id === vehicle.id);
-      expect(own.map(({ timestamp }: { timestamp: number }) => timestamp)).toEqual([start + 100, start - 86_400]);
-    }, 25_000);
   });
 });

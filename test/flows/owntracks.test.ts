@@ -3,8 +3,6 @@ import { promisify } from 'node:util';
 import { brokerService } from '@odograph/broker/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
-import { connectDevice } from '@odograph/simulator/device-connection';
-import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { describe, expect, it } from 'vitest';
@@ -32,17 +30,5 @@ describe('OwnTracks over MQTT', () => {
     await expect(publish('someone-else', { _type: 'location', lat: 1, lon: 2, tst: start + 2 })).rejects.toThrow();
     expect(await readHistory(api, vehicle.id, 1)).toMatchObject([{ timestamp: start, location: { latitude: 48.85 } }]);
     expect(await readQuarantine(platform.db, vehicle.deviceId)).toEqual([]);
-  });
-
-  it('goes to quarantine when it is encrypted', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    const device = await connectDevice(platform.mqttUrl, vehicle);
-    const message = JSON.stringify({ _type: 'encrypted', data: 'x' });
-    await device.client.publishAsync(`owntracks/${vehicle.deviceId}/phone`, message, { qos: 1 });
-    await device.close();
-    await eventually(async () => {
-      const rows = await readQuarantine(platform.db, vehicle.deviceId);
-      expect(rows).toMatchObject([{ format: 'owntracks', application_id: null, reasons: ['INVALID_FIELD'] }]);
-    });
   });
 });

@@ -72,29 +72,6 @@ const traccarPosition = (uniqueId: string, timestamp: number, more: object = {})
   });
 
 describe('a request of another system becomes readings of its vehicle', () => {
-  it('from Traccar, positions and events, however often it repeats them', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    const { secret } = await sourceOf('traccar');
-    const path = '/in/traccar';
-    const send = (body: string) => forward({ path, body, headers: bearer(secret) });
-    expect(await send(traccarPosition(vehicle.deviceId, start))).toEqual({ status: 200, body: { messages: 1 } });
-    expect((await send(traccarPosition(vehicle.deviceId, start))).status).toBe(200);
-    const event = { id: 1, type: 'geofenceEnter', eventTime: iso(start + 5), attributes: {} };
-    await send(JSON.stringify({ event, device: { uniqueId: vehicle.deviceId }, geofence: { name: 'depot' } }));
-    const [first] = await historyOf(vehicle.id, 2);
-    expect(first).toMatchObject({
-      timestamp: start,
-      location: { latitude: 48.85, longitude: 2.35, angle: 90 },
-      status: { ignition: true, mileage: 12_345 },
-    });
-    expect(await speedsOf(vehicle.id)).toEqual([18.52, null]);
-    const { rows } = await sql<{ can: string }>`select can::text from reading
-      where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
-    expect(rows[0]?.can).toMatch(/"hours".*"3600000"/);
-    expect(rows[1]?.can).toMatch(/"event".*"geofenceEnter".*"geofence".*"depot"/);
-    expect(await quarantineOf(vehicle.deviceId)).toEqual([]);
-  });
-
   it('from flespi, a batch of several devices in which one message has no time', async () => {
     const vehicles = [await createVehicle(platform.db, application), await createVehicle(platform.db, application)];
     const [one, other] = vehicles.map(({ deviceId }) => deviceId);

@@ -5,7 +5,7 @@ import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -13,7 +13,6 @@ import { describe, expect, it } from 'vitest';
 
 const platform = await usePlatform([ingestService, brokerService, queryService]);
 const application = await createApplication(platform.db);
-const api = platform.as(application.token);
 
 const start = 1_750_000_000;
 
@@ -78,27 +77,6 @@ describe('history answers uploads', () => {
     for (const readings of ofEach) expect(readings.map(key)).toEqual(readings.map(key).sort());
     expect(ofEach.flat().map(key).sort()).toEqual(expected);
   });
-
-  it('of a device moved to another vehicle: late uploads from before the move belong to the first vehicle', async () => {
-    const first = await createVehicle(platform.db, application);
-    const second = await createVehicle(platform.db, application);
-    const swap = start + 100;
-    await sql`delete from device_link where vehicle_id = ${Number(second.id)}`.execute(platform.db);
-    await sql`update device_link set period = tstzrange(null, to_timestamp(${swap}))
-      where vehicle_id = ${Number(first.id)}`.execute(platform.db);
-    await sql`insert into device_link values (${first.deviceId}, ${Number(second.id)},
-      tstzrange(to_timestamp(${swap}), null))`.execute(platform.db);
-    const device = await connectDevice(platform.mqttUrl, first);
-    await device.upload({ timestamp: swap + 1 });
-    await device.upload([{ timestamp: swap - 1 }, { timestamp: swap }]);
-    await device.close();
-    const times = async (id: string) => {
-      const { body } = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 500}`);
-      return body.status.map(({ timestamp }: HistoryReading) => timestamp);
-    };
-    await eventually(async () => expect(await times(second.id)).toEqual([swap, swap + 1]));
-    expect(await times(first.id)).toEqual([swap - 1]);
-  });
 });
 
 describe('an upload in CBOR', () => {
@@ -126,56 +104,5 @@ describe('an upload in CBOR', () => {
       { mileage: null, sequence: 3, frames: [{ id: '18FEF100', data: '0102' }] },
     ]);
     await device.close();
-  });
-});
-
-describe('an upload that cannot be stored', () => {
-  it('is acknowledged and quarantined, its neighbours are stored, and the connection stays open', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    const stray = await createDevice(platform.db);
-    const device = await connectDevice(platform.mqttUrl, vehicle);
-    const strayDevice = await connectDevice(platform.mqttUrl, stray);
-    const soon = Math.floor(Date.now() / 1000);
-    await device.upload('{"timestamp":');
-    await device.upload([
-      { timestamp: soon + 1000 },
-      { timestamp: soon },
-      { timestamp: 'soon', status: { mileage: '1' } },
-    ]);
-    await strayDevice.upload({ timestamp: soon });
-    await device.upload({ timestamp: soon + 2 });
-    const reasons = async (deviceId: string) => {
-      const rows = await platform.db
-        .selectFrom('quarantine')
-        .select('faults')
-        .where('device_id', '=', deviceId)
-        .orderBy('id')
-        .execute();
-      return rows.flatMap(({ faults }) => (faults as { reason: string }[]).map(({ reason }) => reason)).sort();
-    };
-    await eventually(async () =>
-      expect(await reasons(vehicle.deviceId)).toEqual(['INVALID_FIELD', 'IN_THE_FUTURE', 'NOT_JSON']),
-    );
-    await eventually(async () => expect(await reasons(stray.deviceId)).toEqual(['DEVICE_NOT_LINKED']));
-    // The last upload may be stored by a later transaction than those in quarantine.
-    await eventually(async () => {
-      const { body } = await api.get(`/v1/vehicle/${vehicle.id}/history?from=${soon - 10}&until=${soon + 10}`);
-      expect(body.status.map(({ timestamp }: HistoryReading) => timestamp)).toEqual([soon, soon + 2]);
-    });
-    expect(device.client.connected && strayDevice.client.connected).toBe(true);
-    await Promise.all([device.close(), strayDevice.close()]);
-  });
-
-  it('closes the connection when it is a packet of 1 MB, without affecting other devices', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    const other = await createVehicle(platform.db, application);
-    const device = await connectDevice(platform.mqttUrl, vehicle);
-    const otherBox = await connectDevice(platform.mqttUrl, other);
-    const closed = new Promise<void>((resolve) => device.client.once('close', () => resolve()));
-    device.upload(Buffer.alloc(1_000_000, 0x20)).catch(() => undefined);
-    await closed;
-    await otherBox.upload({ timestamp: start });
-    expect(otherBox.client.connected).toBe(true);
-    await otherBox.close();
   });
 });
