@@ -5,7 +5,7 @@ import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { createPmtiles } from '@odograph/testkit/pmtiles';
 import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
-import { testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
 
