@@ -1,5 +1,6 @@
 interface Schema {
   readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly [fact: string]: unknown;
 }
@@ -11,14 +12,15 @@ interface Operations {
 }
 
 /** The routes whose bodies the console makes forms of. */
-const forms = ['/v1/x/alarm-rules', '/v1/x/geofences'];
+const forms = ['/v1/x/alarm-rules', '/v1/x/geofences', '/v1/x/webhooks'];
 const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
 
-/** Lists the limits of each field of a body, those of nested objects by their path. */
+/** Lists the limits of each field of a body, of lists those of an element, and of nested objects by their path. */
 function limitsOf({ properties = {} }: Schema, path = ''): [name: string, limits: object][] {
   return Object.entries(properties).flatMap(([name, declared]) => {
     // The other one is null, for a field that is left out.
-    const field = declared.anyOf?.[0] ?? declared;
+    const single = declared.anyOf?.[0] ?? declared;
+    const field = single.items ?? single;
     const known = Object.entries(field).filter(([fact]) => facts.includes(fact));
     const own: [string, object][] = known.length > 0 ? [[`${path}${name}`, Object.fromEntries(known)]] : [];
     return [...own, ...limitsOf(field, `${path}${name}.`)];

@@ -25,6 +25,8 @@ const screens = [
   '/replay',
   '/accounts',
   '/accounts/*',
+  '/integrations',
+  '/integrations/*',
   '/alarms',
   '/alarms/*',
   '/bookings',

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Http } from '@odograph/http/http';
+import type { Service } from '@odograph/runtime/service';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createUnlinkedVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
@@ -28,10 +30,18 @@ export interface ConsoleSetup {
   stop(): Promise<void>;
 }
 
-/** Starts the platform and the browser. @param settings of the platform, by their environment variables */
-export async function startConsole(settings: Record<string, string> = {}): Promise<ConsoleSetup> {
+/**
+ * Starts the platform and the browser.
+ * @param settings of the platform, by their environment variables
+ * @param own services that replace those of the same name
+ */
+export async function startConsole(
+  settings: Record<string, string> = {},
+  own: readonly Service<Http>[] = [],
+): Promise<ConsoleSetup> {
+  const services = (await loadServices()).map((service) => own.find(({ name }) => name === service.name) ?? service);
   const [platform, browser, directory] = await Promise.all([
-    startTestPlatform(await loadServices(), settings),
+    startTestPlatform(services, settings),
     startBrowser(),
     mkdtemp(join(tmpdir(), 'odograph-console-')),
   ]);

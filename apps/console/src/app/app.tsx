@@ -11,6 +11,7 @@ import {
   AuditIcon,
   BookingsIcon,
   DevicesIcon,
+  IntegrationsIcon,
   Logo,
   MapIcon,
   MoreIcon,
@@ -37,6 +38,10 @@ const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/bookings(?:\/\w+)?$/, lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen)],
   [/^\/pipeline$/, lazy(async () => (await import('../screens/pipeline/screen.tsx')).PipelineScreen)],
   [/^\/accounts(?:\/.+)?$/, lazy(async () => (await import('../screens/accounts/screen.tsx')).AccountsScreen)],
+  [
+    /^\/integrations(?:\/\w+)?$/,
+    lazy(async () => (await import('../screens/integrations/screen.tsx')).IntegrationsScreen),
+  ],
   [/^\/audit$/, lazy(async () => (await import('../screens/audit/screen.tsx')).AuditScreen)],
   [/^\/profile$/, lazy(async () => (await import('../screens/profile/screen.tsx')).ProfileScreen)],
 ];
@@ -122,6 +127,7 @@ function Rail() {
         <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
         {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
         {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
+        {isOperator() && <RailLink to="/integrations" label={navigation.integrations} icon={IntegrationsIcon} />}
         {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
         <div class="rail-end">
           <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />

@@ -15,7 +15,7 @@ const letters = {
   b: 'bookings',
   p: 'profile',
 } as const;
-const operatorLetters = { q: 'pipeline', u: 'accounts', t: 'audit' } as const;
+const operatorLetters = { q: 'pipeline', u: 'accounts', i: 'integrations', t: 'audit' } as const;
 const lettersOf = () => Object.entries(isOperator() ? { ...letters, ...operatorLetters } : letters);
 const pairTimeoutMs = 1500;
 

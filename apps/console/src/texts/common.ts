@@ -11,6 +11,7 @@ export const commonTexts = {
     bookings: ['Bookings', 'Réservations'],
     pipeline: ['Pipeline', 'Pipeline'],
     accounts: ['Accounts', 'Comptes'],
+    integrations: ['Integra\u00adtions', 'Intégra\u00adtions'],
     audit: ['Audit', 'Audit'],
     profile: ['Profile', 'Profil'],
     more: ['More', 'Plus'],

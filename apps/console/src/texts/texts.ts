@@ -4,6 +4,7 @@ import { accountTexts } from './accounts.ts';
 import { alarmTexts } from './alarms.ts';
 import { commonTexts } from './common.ts';
 import { deviceTexts } from './devices.ts';
+import { integrationTexts } from './integrations.ts';
 import { mapSettingsTexts } from './map-settings.ts';
 import type { Pair, TextTree } from './text-tree.ts';
 import { vehicleTexts } from './vehicles.ts';
@@ -24,6 +25,7 @@ const tree = {
   ...alarmTexts,
   ...accountTexts,
   ...mapSettingsTexts,
+  ...integrationTexts,
 };
 
 function translate(texts: TextTree, column: 0 | 1): object {

@@ -15,7 +15,7 @@ interface Tab {
 }
 
 interface ApplicationPageOptions {
-  readonly name: 'alarms' | 'bookings';
+  readonly name: 'alarms' | 'bookings' | 'integrations';
   readonly title: string;
   /** Labels the tabs. */
   readonly label: string;

@@ -1,0 +1,222 @@
+import { useSignal } from '@preact/signals';
+import type { Schema } from '../../api/client.ts';
+import { Field } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
+import { CopyButton, CopyRows } from '../../parts/layout/copy.tsx';
+import { QrCode } from '../../parts/layout/qr-code.tsx';
+import { assign } from '../../signals.ts';
+import { texts } from '../../texts/texts.ts';
+
+export type SourceFormat = Schema<'ListedSource'>['format'];
+
+/** A source whose settings are shown. */
+export interface ShownSource {
+  readonly sourceId: string;
+  readonly format: SourceFormat;
+  readonly createDevices: boolean;
+  /** Known just after its creation only. */
+  readonly secret?: string;
+}
+
+interface Connection {
+  /** Where the platform is reached, without a slash at the end. */
+  readonly platform: string;
+  readonly sourceId: string;
+  readonly secret: string;
+  /** Of a phone. */
+  readonly deviceId: string;
+}
+
+const phoneIdPattern = '[A-Za-z0-9._:\\-]{1,43}';
+
+/** Writes the settings of traccar.xml (docs/devices/traccar.md). */
+function traccarXml({ platform, secret }: Connection): string {
+  const entries = [
+    ['forward.type', 'json'],
+    ['forward.url', `${platform}/in/traccar`],
+    ['forward.header', `Authorization: Bearer ${secret}`],
+    ['forward.retry.enable', 'true'],
+    ['forward.retry.count', '12'],
+    ['forward.retry.limit', '100000'],
+    ['event.forward.url', `${platform}/in/traccar`],
+    ['event.forward.header', `Authorization: Bearer ${secret}`],
+  ];
+  return entries.map(([key, value]) => `<entry key='${key}'>${value}</entry>`).join('\n');
+}
+
+/** Writes the pipeline that forwards the records of fleet-telemetry (docs/devices/tesla.md). */
+function teslaPipeline({ platform, secret }: Connection): string {
+  return `input:
+  kafka_franz: { seed_brokers: ["kafka:9092"], topics: ["tesla_V"], consumer_group: odograph }
+output:
+  http_client:
+    url: ${platform}/in/tesla
+    verb: POST
+    headers: { Authorization: "Bearer ${secret}", Content-Type: application/x-protobuf }
+    max_in_flight: 8
+    retry_period: 1s
+    max_retry_backoff: 60s
+    retries: 1000000`;
+}
+
+const phoneUrl = ({ platform, secret, deviceId }: Connection): string =>
+  `${platform}/in/osmand/${encodeURIComponent(deviceId)}?secret=${secret}`;
+
+/** Modes of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
+const owntracksHttp = 3;
+
+/** Writes the address with which OwnTracks configures itself (https://owntracks.org/booklet/features/remoteconfig/). */
+function owntracksLink({ platform, sourceId, secret, deviceId }: Connection): string {
+  const configuration = {
+    ...{ _type: 'configuration', mode: owntracksHttp, url: `${platform}/in/owntracks` },
+    ...{ auth: true, usePassword: true, username: sourceId, password: secret, deviceId },
+  };
+  return `owntracks:///config?inline=${encodeURIComponent(btoa(JSON.stringify(configuration)))}`;
+}
+
+/**
+ * Writes the address that Traccar Client scans. The app removes the query of an https address, so the server is a parameter of
+ * its own scheme.
+ */
+function traccarClientLink(connection: Connection): string {
+  const query = new URLSearchParams({ url: phoneUrl(connection), id: connection.deviceId });
+  return `org.traccar.client://config?${query}`;
+}
+
+function rowsOf(format: SourceFormat, connection: Connection): readonly (readonly [name: string, value: string])[] {
+  const { fields } = texts.value.sources;
+  const { platform, sourceId, secret, deviceId } = connection;
+  if (format === 'flespi') {
+    return [
+      [fields.protocol, 'http'],
+      [fields.uri, `${platform}/in/flespi`],
+      [fields.header, `Authorization: Bearer ${secret}`],
+      [fields.batch, '1000'],
+    ];
+  }
+  if (format === 'owntracks') {
+    return [
+      [fields.mode, 'HTTP'],
+      [fields.url, `${platform}/in/owntracks`],
+      [fields.username, sourceId],
+      [fields.password, secret],
+      [fields.deviceId, deviceId],
+    ];
+  }
+  if (format === 'osmand') {
+    const query = '&lat={0}&lon={1}&timestamp={2}&accuracy={3}&altitude={4}&bearing={6}';
+    return [
+      [fields.traccarClient, phoneUrl(connection)],
+      [fields.osmand, phoneUrl(connection) + query],
+    ];
+  }
+  return [];
+}
+
+function File({ label, text }: { label: string; text: string }) {
+  return (
+    <div class="field">
+      <span>{label}</span>
+      <pre class="snippet">{text}</pre>
+      <div>
+        <CopyButton text={text} label={label} />
+      </div>
+    </div>
+  );
+}
+
+/** The code that configures an app; it holds the secret. */
+function AppCode({ format, connection }: { format: 'owntracks' | 'osmand'; connection: Connection }) {
+  const { qrLabels, qrTexts } = texts.value.sources;
+  const link = format === 'owntracks' ? owntracksLink(connection) : traccarClientLink(connection);
+  return (
+    <figure class="app-code">
+      <QrCode text={link} label={qrLabels[format]} />
+      <figcaption class="muted">{qrTexts[format]}</figcaption>
+    </figure>
+  );
+}
+
+/** Says which devices the messages belong to. */
+function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownSource; deviceId: string }) {
+  const { sources: text } = texts.value;
+  const example = source.format === 'traccar' || source.format === 'flespi' ? 'IDENTIFIER' : deviceId;
+  return source.createDevices ? (
+    <p>
+      {text.created(`${appId}:${source.format === 'tesla' ? 'VIN' : example}`)}{' '}
+      <a href="/devices">{text.createdLink}</a>
+    </p>
+  ) : (
+    <p>
+      {text.existing(source.format)} <a href="/devices/new">{text.existingLink}</a>
+    </p>
+  );
+}
+
+interface SourceSetupOptions {
+  readonly appId: string;
+  readonly source: ShownSource;
+  readonly onClose: () => void;
+}
+
+/** The address and the settings to paste into another system, or to scan with an app. */
+export function SourceSetup({ appId, source, onClose }: SourceSetupOptions) {
+  const { sources: text, integrations, shownOnce } = texts.value;
+  const platform = useSignal(location.origin);
+  const deviceId = useSignal('phone-1');
+  const { format, sourceId, secret } = source;
+  const isPhone = format === 'owntracks' || format === 'osmand';
+  const connection = {
+    ...{ platform: platform.value.trim().replace(/\/+$/, ''), sourceId },
+    ...{ secret: secret ?? 'SECRET', deviceId: deviceId.value.trim() },
+  };
+  const rows = rowsOf(format, connection);
+  const title = text.setup(text.formats[format]);
+  return (
+    <section class="card form" aria-label={title}>
+      <h2>{title}</h2>
+      {secret === undefined ? (
+        <p class="notice">{text.noSecret}</p>
+      ) : (
+        <>
+          <p class="notice late">{shownOnce}</p>
+          <CopyRows rows={[[integrations.secret, secret]]} />
+        </>
+      )}
+      <Field label={text.platform} hint={text.platformHint}>
+        {(input) => (
+          <input
+            {...input}
+            class="input"
+            type="url"
+            value={platform.value}
+            onInput={({ currentTarget }) => assign(platform, currentTarget.value)}
+          />
+        )}
+      </Field>
+      {connection.platform.startsWith('http:') && <p class="notice late">{text.insecure}</p>}
+      {isPhone && (
+        <Field label={text.phone} hint={text.phoneHint}>
+          {(input) => (
+            <input
+              {...input}
+              class="input"
+              autocomplete="off"
+              pattern={phoneIdPattern}
+              value={deviceId.value}
+              onInput={({ currentTarget }) => assign(deviceId, currentTarget.value)}
+            />
+          )}
+        </Field>
+      )}
+      {rows.length > 0 && <CopyRows rows={rows} />}
+      {format === 'traccar' && <File label={text.files.traccar} text={traccarXml(connection)} />}
+      {format === 'tesla' && <File label={text.files.tesla} text={teslaPipeline(connection)} />}
+      {isPhone && secret !== undefined && <AppCode format={format} connection={connection} />}
+      <DeviceNote appId={appId} source={source} deviceId={connection.deviceId} />
+      <div class="row">
+        <Button onClick={onClose}>{integrations.done}</Button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,216 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
+import { limits } from '../../api/limits.ts';
+import { errorBeyond, errorOf, Field, Form, SelectField } from '../../parts/forms/fields.tsx';
+import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
+import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { assign } from '../../signals.ts';
+import { texts } from '../../texts/texts.ts';
+import {
+  type EventPattern,
+  eventPatterns,
+  groupOf,
+  loadWebhooks,
+  nameEvents,
+  paramsOf,
+  type Webhook,
+} from './webhook-data.ts';
+
+interface Draft {
+  readonly url: string;
+  readonly types: readonly EventPattern[];
+  readonly isForAll: boolean;
+  readonly vehicles: readonly NamedVehicle[];
+}
+
+function toDraft(webhook: Webhook | undefined): Draft {
+  const { url = '', types = [], vehicleIds } = webhook ?? {};
+  const vehicles = (vehicleIds ?? []).map((id) => ({ id, plate: id }));
+  return { url, types, isForAll: vehicleIds === undefined, vehicles };
+}
+
+function toBody({ url, types, isForAll, vehicles }: Draft) {
+  return { url: url.trim(), types: [...types], ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+}
+
+/** Whether a pattern stands for a type among others, so that the type need not be listed. */
+const contains = (pattern: EventPattern, type: EventPattern): boolean =>
+  pattern !== type && (pattern === '*' || pattern === groupOf(type));
+
+interface TypesOptions {
+  readonly chosen: readonly EventPattern[];
+  readonly error: string | undefined;
+  readonly onChange: (chosen: readonly EventPattern[]) => void;
+}
+
+/** Chooses types of events: all, all of a group, or single ones. */
+function EventTypes({ chosen, error, onChange }: TypesOptions) {
+  const { webhooks: text } = texts.value;
+  const box = (pattern: EventPattern, name: string) => {
+    const isIncluded = chosen.some((one) => contains(one, pattern));
+    return (
+      <label key={pattern} title={pattern}>
+        <input
+          type="checkbox"
+          checked={isIncluded || chosen.includes(pattern)}
+          disabled={isIncluded}
+          onChange={({ currentTarget }) =>
+            onChange(
+              currentTarget.checked
+                ? [...chosen.filter((one) => !contains(pattern, one)), pattern]
+                : chosen.filter((one) => one !== pattern),
+            )
+          }
+        />
+        {name}
+      </label>
+    );
+  };
+  const groups = eventPatterns.filter((pattern) => pattern.endsWith('.*'));
+  return (
+    <fieldset class="plain event-types">
+      <legend>{text.types}</legend>
+      {box('*', text.allTypes)}
+      {groups.map((group) => (
+        <div key={group} class="event-group">
+          {box(group, nameEvents(group))}
+          {eventPatterns.filter((type) => contains(group, type)).map((type) => box(type, text.events[type] ?? type))}
+        </div>
+      ))}
+      {error && (
+        <small class="field-error" role="alert">
+          {error}
+        </small>
+      )}
+    </fieldset>
+  );
+}
+
+/** Keeps the values of the form, with the plates of its vehicles as soon as they are known. */
+function useDraft(
+  appId: string,
+  webhook: Webhook | undefined,
+): { draft: Signal<Draft>; show: (shown: Webhook) => void } {
+  const draft = useSignal(toDraft(webhook));
+  const show = async (shown: Webhook) => {
+    draft.value = toDraft(shown);
+    // Without plates, the identifiers stay.
+    const vehicles = await nameVehicles(appId, shown.vehicleIds ?? []).catch(() => undefined);
+    if (vehicles) draft.value = { ...draft.value, vehicles };
+  };
+  useEffect(() => {
+    if (webhook) void show(webhook);
+  }, []);
+  return { draft, show: (shown) => void show(shown) };
+}
+
+interface ScopeOptions {
+  readonly appId: string;
+  readonly draft: Signal<Draft>;
+  readonly failure: CallFailure | undefined;
+}
+
+/** Chooses the vehicles whose events are sent. */
+function VehicleScope({ appId, draft, failure }: ScopeOptions) {
+  const { webhooks: text } = texts.value;
+  const { isForAll, vehicles } = draft.value;
+  const unknown = failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined;
+  return (
+    <>
+      <SelectField
+        label={text.appliesTo}
+        value={isForAll ? 'all' : 'listed'}
+        options={[
+          ['all', text.allVehicles],
+          ['listed', text.listedVehicles],
+        ]}
+        onChange={(scope) => assign(draft, { ...draft.value, isForAll: scope === 'all' })}
+      />
+      {!isForAll && (
+        <VehicleChoice
+          label={text.listedVehicles}
+          appId={appId}
+          chosen={vehicles}
+          error={errorOf(failure, 'vehicleIds') ?? unknown}
+          onChange={(chosen) => assign(draft, { ...draft.value, vehicles: chosen })}
+        />
+      )}
+    </>
+  );
+}
+
+/** What a person chooses about a webhook; its delivery changes all the time. */
+const writeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
+  JSON.stringify({ url, types, vehicleIds, disabledReason });
+
+interface WebhookFormOptions {
+  readonly appId: string;
+  /** Undefined for a new one. */
+  readonly webhook?: Webhook;
+  readonly onCreated?: (created: Schema<'WebhookSecret'>) => void;
+  readonly onClose: () => void;
+}
+
+/** Creates or changes a webhook. */
+export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormOptions) {
+  const { webhooks: text } = texts.value;
+  const { draft, show } = useDraft(appId, webhook);
+  const saving = useSave(webhook, writeChosen);
+  const { failure } = saving;
+  const change = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
+  const submit = () => {
+    const body = toBody(draft.value);
+    if (!webhook) {
+      const create = async () =>
+        onCreated?.(await answerOf(api.POST('/v1/x/webhooks', { params: { header: headerFor(appId) }, body })));
+      saving.run(create, onClose);
+      return;
+    }
+    const { id, state } = webhook;
+    const params = paramsOf(appId, id);
+    saving.runUnlessChanged(
+      async () => (await loadWebhooks(appId)).find((one) => one.id === id),
+      () => answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body: { ...body, enabled: state !== 'disabled' } })),
+      onClose,
+    );
+  };
+  const describe = ({ url, types, vehicleIds, state }: Webhook) => ({
+    [text.url]: url,
+    [text.types]: types.map(nameEvents).join(', '),
+    [text.appliesTo]: vehicleIds?.join(', ') ?? text.allVehicles,
+    [text.id]: text.states[state],
+  });
+  const title = webhook ? text.changeTitle : text.create;
+  const { types, url } = draft.value;
+  return (
+    <Form class="card form integration-form" aria-label={title} onSubmit={submit}>
+      <h2>{title}</h2>
+      <Field label={text.url} hint={text.urlHint} error={errorOf(failure, 'url')}>
+        {(input) => (
+          <input
+            {...input}
+            class="input"
+            type="url"
+            required
+            maxLength={limits['/v1/x/webhooks'].url.maxLength}
+            placeholder="https://example.com/odograph"
+            value={url}
+            onInput={({ currentTarget }) => change({ url: currentTarget.value })}
+          />
+        )}
+      </Field>
+      <EventTypes chosen={types} error={errorOf(failure, 'types')} onChange={(chosen) => change({ types: chosen })} />
+      <VehicleScope appId={appId} draft={draft} failure={failure} />
+      <FormEnd
+        original={webhook}
+        saving={saving}
+        describe={describe}
+        failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, ['url', 'types', 'vehicleIds'])}
+        onTheirs={show}
+        onClose={onClose}
+      />
+    </Form>
+  );
+}

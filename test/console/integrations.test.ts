@@ -1,0 +1,159 @@
+import { createEventService } from '@odograph/events/service';
+import { endCommands, startReceiver, type TestReceiver, verify } from '@odograph/events/webhooks.fixture';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createVehicle } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
+
+const day = 86_400_000;
+const waitMs = 60_000;
+/** The time of the events service is ahead of the wall clock by this. */
+let aheadMs = 0;
+let setup: ConsoleSetup;
+const receivers: TestReceiver[] = [];
+
+const secretShown = (page: Page) => page.getByRole('region', { name: 'Shown once' }).locator('dd code').nth(1);
+const openAs = async (role: 'viewer' | 'administrator', path: string) => setup.open(path, await setup.accountOf(role));
+
+describe.skipIf(!hasBrowser)('the screen Integrations', () => {
+  beforeAll(async () => {
+    const events = createEventService({ clock: () => new Date(Date.now() + aheadMs) });
+    setup = await startConsole({ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }, [events]);
+  });
+  afterEach(async () => {
+    for (const receiver of receivers.splice(0)) await receiver.close();
+  });
+  afterAll(() => setup?.stop());
+
+  it('creates a webhook, and lists its test delivery, which the secret that is shown once verifies', async () => {
+    const receiver = await startReceiver();
+    receivers.push(receiver);
+    const { page, errors } = await openAs('administrator', '/integrations');
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    await page.getByLabel('Address').fill(receiver.url);
+    await page.getByLabel('Alarms', { exact: true }).check();
+    await page.getByLabel('finished').check();
+    expect(await findAllBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const secret = await secretShown(page).innerText();
+    await page.getByRole('link', { name: receiver.url }).click();
+    await page.getByText('Alarms, Trips: finished').waitFor();
+    expect(await page.getByText(secret).count()).toBe(0);
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText(/^The receiver answered 204/).waitFor();
+    const [received] = receiver.accepted;
+    if (!received) throw new Error('nothing was received');
+    verify(secret, received);
+    const log = page.getByRole('list', { name: 'Deliveries of the last three days' });
+    await log.getByText('Webhook: test').waitFor();
+    await log.getByText('answered 204').waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('lists a dead letter, and sends it again', { timeout: 2 * waitMs }, async () => {
+    let isRefused = true;
+    const receiver = await startReceiver((_received, response) => {
+      if (isRefused) response.statusCode = 400;
+    });
+    receivers.push(receiver);
+    const vehicle = await createVehicle(setup.platform.db, setup.application);
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { id } = (await api.post('/v1/x/webhooks', { url: receiver.url, types: ['command.ended'] })).body;
+    await endCommands(setup.platform.db, vehicle, 1);
+    await eventually(async () => expect(receiver.received).toHaveLength(1), waitMs);
+    aheadMs = 3 * day + 60_000;
+    await eventually(async () => {
+      expect((await api.get(`/v1/x/webhooks/${id}`)).body.deadLetters).toBe(1);
+    }, waitMs);
+    const { page } = await openAs('administrator', `/integrations?webhook=${id}`);
+    isRefused = false;
+    const deadLetters = page.getByRole('region', { name: 'Dead letters' });
+    await deadLetters.getByText('answered 400').waitFor();
+    await deadLetters.getByRole('button', { name: 'Send again' }).click();
+    await deadLetters.getByText('1 event is being sent again.').waitFor();
+    await eventually(async () => expect(receiver.accepted).toHaveLength(1), waitMs);
+    await deadLetters.getByText(/^None\./).waitFor();
+    await page.context().close();
+  });
+
+  it('creates a source whose secret is shown once, and stores what is sent to the address it shows', async () => {
+    const vehicle = await createVehicle(setup.platform.db, setup.application, { model: 'osmand' });
+    const { page, errors } = await openAs('administrator', '/integrations/sources');
+    await page.getByRole('button', { name: 'New source' }).click();
+    await page.getByLabel('System or app').selectOption('osmand');
+    await page.getByRole('button', { name: 'New source' }).click();
+    const source = page.getByRole('region', { name: 'Settings for Traccar Client and OsmAnd' });
+    await source.getByLabel('Device id of the phone').fill(vehicle.deviceId);
+    await source.getByRole('img', { name: 'QR code of the settings for Traccar Client' }).waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    const [secret = '', address = ''] = await source.locator('dd code').allInnerTexts();
+    expect(address).toBe(`${setup.platform.httpUrl}/in/osmand/${vehicle.deviceId}?secret=${secret}`);
+    const seconds = Math.floor(Date.now() / 1000);
+    const { status } = await fetch(`${address}&lat=48.85&lon=2.35&timestamp=${seconds}`);
+    expect(status).toBe(200);
+    await eventually(async () => {
+      const { rows } = await sql`select from reading where vehicle_id = ${Number(vehicle.id)}`.execute(
+        setup.platform.db,
+      );
+      expect(rows).toHaveLength(1);
+    }, waitMs);
+    await source.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Show settings' }).click();
+    await source.getByText('SECRET stands for it here').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('publishes an application as GBFS, and names the field that is at fault', async () => {
+    const { page } = await openAs('administrator', '/integrations/gbfs');
+    const settings = page.getByRole('form', { name: 'Settings' }).getByRole('textbox');
+    const proposed = await settings.inputValue();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page
+      .getByText(/feed_contact_email/)
+      .last()
+      .waitFor();
+    await settings.fill(proposed.replace('"feed_contact_email": ""', '"feed_contact_email": "data@share.example"'));
+    await page.getByRole('button', { name: 'Publish' }).click();
+    const published = page.getByRole('region', { name: 'Published' });
+    const address = await published.locator('dd code').innerText();
+    expect((await fetch(address)).status).toBe(200);
+    expect(await findAllBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Stop publishing' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop publishing' }).click();
+    await page.getByText('This application is not published').waitFor();
+    const { appId } = setup.application;
+    expect((await setup.admin.get(`/v1/x/admin/gbfs/${appId}`)).body.error).toBe('NOT_FOUND');
+    await page.context().close();
+  });
+
+  it.each([390, 820, 1440])('fits a page of %i pixels', async (width) => {
+    const { page } = await openAs('administrator', '/integrations');
+    await page.setViewportSize({ width, height: 800 });
+    const widest = () => page.evaluate('document.querySelector("#content").scrollWidth') as Promise<number>;
+    for (const tab of ['Webhooks', 'Sources', 'GBFS', 'Reports']) {
+      await page.getByRole('navigation', { name: 'Integrations' }).getByRole('link', { name: tab }).click();
+      await page
+        .getByRole('navigation', { name: 'Integrations' })
+        .locator('[aria-current]', { hasText: tab })
+        .waitFor();
+      await page.getByText('Loading…').waitFor({ state: 'detached' });
+      expect(await widest()).toBeLessThanOrEqual(width);
+    }
+    await page.context().close();
+  });
+
+  it('lets a viewer read, and change nothing', async () => {
+    const { page } = await openAs('viewer', '/integrations/sources');
+    await page.getByRole('button', { name: 'Show settings' }).waitFor();
+    expect(await page.getByRole('button', { name: /New|Delete/ }).count()).toBe(0);
+    await page.context().close();
+  });
+});
