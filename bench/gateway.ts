@@ -105,17 +105,19 @@ async function measureSource(processes: Processes, format: keyof typeof messages
   const { engines, gateway, settings } = processes;
   const { connections, uploading } = settings;
   const fleet = await createFleet(engines.pool, uploading, { model: format, prefix: `${format}-` });
-  const secret = createSecret();
-  await engines.pool.query('insert into source (application_id, format, secret_sha256) values ($1, $2, $3)', [
-    ...[fleet.applicationId, format, hashSecret(secret)],
-  ]);
+  // Each connection is of its own source, so that the rate of a source limits none.
+  const secrets = Array.from({ length: connections }, createSecret);
+  for (const secret of secrets) {
+    const source = [fleet.applicationId, format, hashSecret(secret)];
+    await engines.pool.query('insert into source (application_id, format, secret_sha256) values ($1, $2, $3)', source);
+  }
   const messages = messagesPerRequest[format];
   const count = Math.ceil(settings[format] / connections / messages) * connections * messages;
   console.log(`\n${format}, requests of ${messages} records over ${connections} HTTP connections`);
   const deviceIds = fleet.vehicles.map(({ deviceId }) => deviceId);
   const round = { count, recordsOfDevice: Math.ceil(count / uploading + connections) };
   await measureRounds(processes, round, (times) => ({
-    ...{ kind: 'forward', httpUrl: gateway.httpUrl, connections, format, secret, deviceIds, records: count },
+    ...{ kind: 'forward', httpUrl: gateway.httpUrl, connections, format, secrets, deviceIds, records: count },
     ...{ messagesPerRequest: messages, ...times },
   }));
 }
@@ -131,8 +133,6 @@ export const benchmark = defineBenchmark(
     const gateway = await startServices(engines, ['gateway'], {
       TELTONIKA_PORT: String(port),
       MQTT_URL: `mqtt://127.0.0.1:${mqttPort}`,
-      SOURCE_REQUESTS_PER_SECOND: '1000000',
-      SOURCE_BYTES_PER_SECOND: '1000000000',
     });
     const ingest = await startServices(engines, ['ingest']);
     const deviceIds = { prefix: imeiPrefix, first: vehicles[0]?.vehicleId ?? 0, count: settings.devices };

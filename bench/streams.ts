@@ -109,7 +109,8 @@ export const benchmark = defineBenchmark(
     await spreadFleet(engines.pool);
     const shape = { connections: rate, inFlight: 4 };
     const platform = await startOdograph(engines, fleet, shape);
-    const query = await startServices(engines, ['query'], { HTTP_CONNECTIONS_PER_ADDRESS: '10000' });
+    // Behind a proxy, one address may open any number of connections.
+    const query = await startServices(engines, ['query'], { HTTP_TRUST_PROXY: '1' });
     const pubacks = new Map<string, number>();
     const onPuback = (timeMs: number) => void pubacks.set(new Date(timeMs).toISOString(), performance.now());
     for (const { deviceId } of probed) {

@@ -40,7 +40,8 @@ export interface SourceUpload extends RecordTimes {
   connections: number;
   format: 'flespi' | 'traccar';
   messagesPerRequest: number;
-  secret: string;
+  /** Of a source for each connection. */
+  secrets: readonly string[];
   deviceIds: readonly string[];
   /** A multiple of the connections and of the messages of a request. */
   records: number;
@@ -145,7 +146,14 @@ function post(agent: Agent, url: URL, secret: string, body: string): Promise<voi
   });
 }
 
-async function forwardAll({ httpUrl, connections, format, secret, deviceIds, ...upload }: SourceUpload): Promise<void> {
+async function forwardAll({
+  httpUrl,
+  connections,
+  format,
+  secrets,
+  deviceIds,
+  ...upload
+}: SourceUpload): Promise<void> {
   const { records, messagesPerRequest, firstMs, intervalMs } = upload;
   const url = new URL(`/in/${format}`, httpUrl);
   const forward = async (connection: number): Promise<void> => {
@@ -157,7 +165,12 @@ async function forwardAll({ httpUrl, connections, format, secret, deviceIds, ...
         const timeMs = firstMs + Math.floor(record / own.length) * intervalMs;
         return encodeMessage(format, own[record % own.length] ?? '', readingAt(timeMs / 1000));
       });
-      await post(agent, url, secret, JSON.stringify(messagesPerRequest === 1 ? messages[0] : messages));
+      await post(
+        agent,
+        url,
+        secrets[connection] ?? '',
+        JSON.stringify(messagesPerRequest === 1 ? messages[0] : messages),
+      );
     }
     agent.destroy();
   };

@@ -13,7 +13,8 @@ export interface BenchFleet {
 async function createApplication(pool: Pool): Promise<{ applicationId: number; token: string }> {
   const token = createSecret();
   const { rows } = await pool.query<{ id: number }>(
-    `insert into application (app_id, app_key_sha256, name) values ($1, '', 'bench') returning id`,
+    `insert into application (app_id, app_key_sha256, name, device_uploads_per_second, device_bytes_per_second)
+    values ($1, '', 'bench', 1000000, 1000000000) returning id`,
     [createSecret()],
   );
   const applicationId = rows[0]?.id ?? 0;

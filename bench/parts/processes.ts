@@ -140,8 +140,6 @@ export async function startServices(
       MQTT_PORT: String(mqttPort),
       TELTONIKA_PORT: '0',
       HTTP_REQUESTS_PER_MINUTE: '100000000',
-      MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
-      MQTT_DEVICE_BYTES_PER_SECOND: '1000000000',
       LOG_LEVEL: 'warn',
       ...settings,
     }),

@@ -38,7 +38,7 @@ beforeAll(async () => {
     ADMIN_TOKEN: '',
     XDG_CONFIG_HOME: dataDirectory,
   });
-  platform = spawnServices(['fleet', 'access', 'console'], environment);
+  platform = spawnServices(['fleet', 'access', 'console', '--allow-unreadable-values'], environment);
   platform.stderr.pipe(process.stderr);
   platformLog = text(platform.stdout);
   await eventually(async () => {

@@ -75,7 +75,7 @@ describe('connections', () => {
   });
 
   it('are limited per address', async () => {
-    const { url } = await startHttp({ HTTP_CONNECTIONS_PER_ADDRESS: '3' });
+    const { url } = await startHttp({}, { maxHttpConnectionsPerAddress: 3 });
     const request = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
     const open = [1, 2, 3].map(() => openSocket(url, request).socket);
     await Promise.all(open.map((socket) => once(socket, 'data')));
@@ -89,7 +89,7 @@ describe('connections', () => {
   });
 
   it('are closed after the timeout when they send nothing or never end their headers', async () => {
-    const { url } = await startHttp({ HTTP_REQUEST_TIMEOUT_MS: '1000' });
+    const { url } = await startHttp({}, { httpRequestTimeoutMs: 1000 });
     const silent = openSocket(url);
     const slow = openSocket(url, 'GET /health HTTP/1.1\r\nhost: x\r\n');
     const trickle = setInterval(() => slow.socket.write('x-more: 1\r\n'), 200);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Config } from '@odograph/runtime/config';
+import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import { currentTracer, type OpenSpan } from '@odograph/runtime/tracing';
 import { Ajv } from 'ajv';
@@ -40,7 +41,7 @@ function validateTypes(http: Http): void {
 }
 
 /** Creates the HTTP interface with everything that all routes share; the caller lets it listen and closes it. */
-export async function createHttp(config: Config, logger: Logger): Promise<Http> {
+export async function createHttp(config: Config, logger: Logger, limits: Limits = standardLimits): Promise<Http> {
   const http = Fastify({
     loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
     logController: new LogController({
@@ -54,9 +55,9 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Bounds how long a slow request holds its connection, also one that never sends a byte.
-    requestTimeout: config.HTTP_REQUEST_TIMEOUT_MS,
+    requestTimeout: limits.httpRequestTimeoutMs,
     http: {
-      headersTimeout: Math.min(maxHeadersTimeoutMs, config.HTTP_REQUEST_TIMEOUT_MS),
+      headersTimeout: Math.min(maxHeadersTimeoutMs, limits.httpRequestTimeoutMs),
       connectionsCheckingInterval: slowCheckIntervalMs,
       maxHeaderSize,
     },
@@ -78,7 +79,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   http.addHook('preValidation', refuseUnknown);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
-  limitConnections(http, config);
+  limitConnections(http, config, limits);
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
   refuseUnknownPaths(http);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Failure } from '@odograph/contracts/failures';
 import { readConfig } from '@odograph/runtime/config';
+import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { hashSecret } from '@odograph/runtime/secrets';
@@ -58,12 +59,12 @@ const echoRoutes: RoutePlugin = (http) => {
 };
 
 /** Starts an HTTP server with the routes above; it closes after the test. */
-export async function startHttp(settings: Record<string, string> = {}) {
+export async function startHttp(settings: Record<string, string> = {}, limits: Partial<Limits> = {}) {
   const lookups: Buffer[] = [];
   const lines: { level: number; msg: string; requestId?: string }[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const config = readConfig(settings);
-  const http = await createHttp(config, logger);
+  const http = await createHttp(config, logger, { ...standardLimits, ...limits });
   closes.push(() => http.close());
   addOperationRoutes(http, { services: () => new Map(), metrics: new Registry(), adminToken, config });
   const accounts: Accounts = {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
+import type { Limits } from '@odograph/runtime/limits';
 import { isAddress, networkOf } from '@odograph/runtime/network-address';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyRequest } from 'fastify';
@@ -105,14 +106,16 @@ export function refuseWhileOverloaded(http: Http): void {
   });
 }
 
+/** A proxy in front keeps far fewer open; browsers without one need a few each. */
+const maxConnections = 10_000;
+
 /**
  * Limits connections in all and for each client network (an IPv4 address or an IPv6 /64). A trusted proxy carries the
  * connections of many clients, so behind proxies only the limit in all applies.
  */
-export function limitConnections(http: Http, config: Config): void {
-  http.server.maxConnections = Math.min(config.HTTP_MAX_CONNECTIONS, shareDescriptors().http);
+export function limitConnections(http: Http, config: Config, { maxHttpConnectionsPerAddress: maximum }: Limits): void {
+  http.server.maxConnections = Math.min(maxConnections, shareDescriptors().http);
   if (config.HTTP_TRUST_PROXY !== '0') return;
-  const maximum = config.HTTP_CONNECTIONS_PER_ADDRESS;
   const connections = new Map<string, number>();
   http.server.on('connection', (socket: Socket) => {
     const network = networkOf(socket.remoteAddress ?? '');

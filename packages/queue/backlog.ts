@@ -1,10 +1,12 @@
 import type { FailureReports } from '@odograph/runtime/background-failures';
-import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Limits } from '@odograph/runtime/limits';
 import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
 import { countUnfinishedJobs, type TypedQueue } from './queues.ts';
 
 const pollMs = 500;
+/** For uploads in a Redis without `maxmemory`. */
+const standardBytes = 2 * 1024 ** 3;
 /**
  * Part of Redis's `maxmemory` that uploads may fill. The rest is for what arrives between two measurements, and for ingest,
  * whose requests Redis would refuse too (OOM) once it is full.
@@ -13,11 +15,11 @@ const usableMemory = 0.75;
 
 /** How much waits in Redis, at the last look. */
 export interface Backlog {
-  /** More upload jobs than UPLOAD_BACKLOG_JOBS, or no memory: uploads are held. */
+  /** More upload jobs than `maxBacklogJobs`, or no memory: uploads are held. */
   readonly isFull: boolean;
   /** More than half of either is used: late uploads are held, so that live ones have room. */
   readonly isLateFull: boolean;
-  /** Redis uses more than UPLOAD_BACKLOG_BYTES, or than three quarters of its maxmemory: all uploads are held. */
+  /** Redis uses more than three quarters of its maxmemory; without one, more than 2 GiB. All uploads are held. */
   readonly isMemoryFull: boolean;
   /** Reason why uploads are held, with the remedy. */
   readonly fault: string | undefined;
@@ -29,17 +31,18 @@ export interface BacklogOptions {
   /** Late uploads that ingest has set aside count too. */
   readonly lateUploads: TypedQueue<'late-uploads'>;
   readonly redis: Redis;
-  readonly config: Pick<ResolvedConfig, 'UPLOAD_BACKLOG_JOBS' | 'UPLOAD_BACKLOG_BYTES'>;
+  readonly limits: Pick<Limits, 'maxBacklogJobs'>;
   readonly metrics: { readonly backlogJobs: Gauge; readonly backlogBytes: Gauge };
   readonly failures: FailureReports<'backlog'>;
 }
 
 /** Measures the backlog twice a second. What cannot be measured keeps its last value, and is reported. */
 export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
-  const { uploads, lateUploads, redis, config, metrics, failures } = options;
+  const { uploads, lateUploads, redis, metrics, failures } = options;
+  const { maxBacklogJobs } = options.limits;
   let jobs = 0;
   let bytes = 0;
-  let maxBytes = config.UPLOAD_BACKLOG_BYTES;
+  let maxBytes = standardBytes;
   let isLogWritten = true;
   let isMeasuring = false;
 
@@ -52,7 +55,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     const [info, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
     isLogWritten = !/^aof_last_write_status:err/m.test(persistence);
     bytes = usedMemory(info);
-    maxBytes = Math.min(config.UPLOAD_BACKLOG_BYTES, usableMemory * maximumMemory(info));
+    maxBytes = usableMemory * maximumMemory(info) || standardBytes;
     metrics.backlogBytes.set(bytes);
   };
   const measure = async (): Promise<void> => {
@@ -67,7 +70,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
 
   // Memory that Redis uses without any job is no backlog: holding uploads would never free it.
   const exceeds = (limitBytes: number): boolean => jobs > 0 && bytes > limitBytes;
-  const exceedsJobs = (): boolean => jobs > config.UPLOAD_BACKLOG_JOBS;
+  const exceedsJobs = (): boolean => jobs > maxBacklogJobs;
 
   await measure();
   const timer = setInterval(() => void measure(), pollMs);
@@ -76,7 +79,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
       return exceedsJobs() || exceeds(maxBytes);
     },
     get isLateFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || exceeds(maxBytes / 2);
+      return jobs > maxBacklogJobs / 2 || exceeds(maxBytes / 2);
     },
     get isMemoryFull() {
       return exceeds(maxBytes);
@@ -87,7 +90,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
       if (exceeds(maxBytes)) {
         return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
       }
-      return exceedsJobs() ? `the backlog exceeds its limit of ${config.UPLOAD_BACKLOG_JOBS} jobs` : undefined;
+      return exceedsJobs() ? `the backlog exceeds its limit of ${maxBacklogJobs} jobs` : undefined;
     },
     stop: () => clearInterval(timer),
   };
@@ -102,7 +105,7 @@ function usedMemory(info: string): number {
   return Number(bytes);
 }
 
-/** Returns maxmemory of INFO (section Memory); infinite when it is 0 or missing. */
+/** Returns maxmemory of INFO (section Memory); 0 when there is none. */
 function maximumMemory(info: string): number {
-  return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY;
+  return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0);
 }

@@ -15,7 +15,7 @@ import { type DurableAdd, openDurableQueue } from './queues.ts';
  * unavailable, also at the start. @param name of the service, for its shutdown hooks
  */
 export async function openIntakeQueues(
-  { config, logger, onStop }: Pick<ServiceHost, 'config' | 'logger' | 'onStop'>,
+  { config, limits, logger, onStop }: Pick<ServiceHost, 'config' | 'limits' | 'logger' | 'onStop'>,
   name: string,
   { metrics, failures }: Pick<BacklogOptions, 'metrics' | 'failures'>,
 ) {
@@ -34,7 +34,7 @@ export async function openIntakeQueues(
   for (const queue of [uploads, lateUploads, acknowledgements]) onStop(`${name} queue`, queue.close);
   await awaitRedis(redis);
   const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
-  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
+  const backlog = await watchBacklog({ ...queues, redis, limits, metrics, failures });
   onStop(`${name} backlog`, () => backlog.stop());
   return {
     ...{ redis, subscriber, backlog },

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readConfig } from './config.ts';
+import { findRemovedSettings, readConfig } from './config.ts';
 import { settingsTable } from './settings.ts';
 
 it('names each invalid setting once, with the rule that it breaks', () => {
@@ -40,8 +40,10 @@ it('are all described in docs/settings.md, which `npm run settings:docs` writes'
   expect(page).toContain(`\n${settingsTable()}\n\n`);
 });
 
-it('ignores variables that are no settings', () => {
-  expect(readConfig({ UPLOAD_BATCH_MS: 'x' })).not.toHaveProperty('UPLOAD_BATCH_MS');
+it('ignores variables that are no settings, and finds those that earlier versions read', () => {
+  expect(readConfig({ SESSION_SECONDS: 'x' })).not.toHaveProperty('SESSION_SECONDS');
+  const environment = { SESSION_SECONDS: '60', TELTONIKA_UDP_FILE: '/run/udp', FLESPI_URL: '', UPLOAD_BATCH_MS: '1' };
+  expect(findRemovedSettings(environment)).toEqual(['SESSION_SECONDS', 'TELTONIKA_UDP_FILE']);
 });
 
 it('names networks that are malformed', () => {

@@ -5,7 +5,7 @@ import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { networkFaults } from './network-address.ts';
-import { Settings } from './settings.ts';
+import { removedSettings, Settings, serviceDatabaseNames } from './settings.ts';
 
 /** All settings, validated and frozen. */
 export type Config = Readonly<Static<typeof Settings>> & { readonly LOG_LEVEL: string };
@@ -35,24 +35,18 @@ export function resolveConfig(
   });
 }
 
-/** The setting that names the database of each service, in its own role. */
-export const serviceDatabaseNames = {
-  broker: 'BROKER_DATABASE_URL',
-  gateway: 'GATEWAY_DATABASE_URL',
-  ingest: 'INGEST_DATABASE_URL',
-  query: 'QUERY_DATABASE_URL',
-  fleet: 'FLEET_DATABASE_URL',
-  access: 'ACCESS_DATABASE_URL',
-  registration: 'REGISTRATION_DATABASE_URL',
-  command: 'COMMAND_DATABASE_URL',
-  console: 'CONSOLE_DATABASE_URL',
-  events: 'EVENTS_DATABASE_URL',
-} as const satisfies Record<string, keyof Config>;
-
 /** Returns the settings of one service, with its own DATABASE_URL if it has one. */
 export function configOfService(config: ResolvedConfig, service: string): ResolvedConfig {
   const own = Object.entries(serviceDatabaseNames).find(([name]) => name === service)?.[1];
   return Object.freeze({ ...config, DATABASE_URL: (own && config[own]) ?? config.DATABASE_URL });
+}
+
+/** Time for what a shutdown does apart from the drain and a command that waits for its acknowledgement. */
+const stopMs = 3000;
+
+/** The longest graceful shutdown, in ms. */
+export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS }: Config): number {
+  return SHUTDOWN_DRAIN_MS + ACK_TIMEOUT_MS + stopMs;
 }
 
 /** Invalid settings; the message lists all faults, one per line. */
@@ -144,6 +138,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   faults.push(...missingPartners(given));
   if (faults.length > 0) throw new InvalidSettings(faults);
   return Object.freeze(settings) as Config;
+}
+
+/** Lists the variables that earlier versions read and this one does not. */
+export function findRemovedSettings(environment: NodeJS.ProcessEnv = process.env): string[] {
+  return removedSettings.flatMap((name) => [name, `${name}_FILE`]).filter((name) => environment[name]);
 }
 
 /** The directory for files of the user who runs a command (XDG Base Directory Specification). */

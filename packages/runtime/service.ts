@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { configOfService, type ResolvedConfig } from './config.ts';
+import type { Limits } from './limits.ts';
 import type { Logger } from './logger.ts';
 import type { Registry } from './metrics.ts';
 
 /** The environment of a service; `Http` is the HTTP interface that all services of a process share. */
 export interface ServiceHost<Http = unknown> {
   readonly config: ResolvedConfig;
+  readonly limits: Limits;
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly http: Http;

@@ -1,28 +1,17 @@
 import type { Socket } from 'node:net';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
+import type { Limits } from '@odograph/runtime/limits';
 import { isInNetworks, type Network, networkOf } from '@odograph/runtime/network-address';
 
 export type ConnectionRefusal = 'network' | 'connections' | 'unauthenticated';
 
 export interface ConnectionLimitOptions {
-  /** Connections of all listeners together; fewer if the process may not open so many files. */
-  readonly maximum: number;
-  readonly unauthenticated?: UnauthenticatedLimits | undefined;
+  readonly limits: Limits;
   /** Connections from other networks are closed; undefined allows all. */
   readonly networks?: readonly Network[] | undefined;
   /** Called for each connection that is closed here. */
   onRefused(reason: ConnectionRefusal, address: string | undefined): void;
 }
-
-/** Limits on connections without an accepted CONNECT. */
-export interface UnauthenticatedLimits {
-  /** At most half of all connections. */
-  readonly maximum: number;
-  /** Of one IPv4 address or IPv6 /64: a network operator may put a whole fleet behind one address. */
-  readonly maximumPerNetwork: number;
-}
-
-const unauthenticatedLimits: UnauthenticatedLimits = { maximum: 10_000, maximumPerNetwork: 5000 };
 
 interface Unauthenticated {
   readonly socket: Socket;
@@ -49,10 +38,10 @@ export class ConnectionLimits {
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
-    const { maximum, maximumPerNetwork } = options.unauthenticated ?? unauthenticatedLimits;
-    this.#maximumPerNetwork = maximumPerNetwork;
-    this.maximum = Math.min(options.maximum, maximumInProcess);
-    this.maximumUnauthenticated = Math.min(maximum, Math.ceil(this.maximum / 2));
+    const { maxDeviceConnections, maxUnauthenticatedConnections } = options.limits;
+    this.#maximumPerNetwork = options.limits.maxUnauthenticatedConnectionsPerAddress;
+    this.maximum = Math.min(maxDeviceConnections, maximumInProcess);
+    this.maximumUnauthenticated = Math.min(maxUnauthenticatedConnections, Math.ceil(this.maximum / 2));
   }
 
   get open(): number {

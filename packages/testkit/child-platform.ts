@@ -23,15 +23,14 @@ export interface ChildPlatform extends PlatformClients {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Spawns a process with the named services, or all of them, and its own environment; its output is piped. */
+/** Spawns `npm start -- ARGUMENTS` with its own environment; its output is piped. */
 export function spawnServices(
-  services: readonly string[],
+  startArguments: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ChildProcessByStdio<null, Readable, Readable> {
-  return spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...services], {
+  return spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...startArguments], {
     cwd: root,
-    // Tests share a database, and some seal values under other keys.
-    env: { ALLOW_UNREADABLE_VALUES: 'true', ...environment },
+    env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
@@ -54,7 +53,8 @@ export async function spawnPlatform(
   services: readonly string[],
   settings: Record<string, string>,
 ): Promise<ChildPlatform> {
-  const child = spawnServices(services, childEnvironment(settings));
+  // Tests share a database, and some seal values under other keys.
+  const child = spawnServices([...services, '--allow-unreadable-values'], childEnvironment(settings));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { serviceDatabaseNames } from '@odograph/runtime/config';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { Client } from 'pg';
 
 const rolesFile = new URL('../../infra/database-roles.sql', import.meta.url);

@@ -21,13 +21,19 @@ export interface TestVehicle {
   secret: string;
 }
 
-/** Creates an application with its own credentials. */
-export async function createApplication(db: Database): Promise<TestApplication> {
+/** For an application whose devices upload as fast as they can. */
+export const unthrottled = { device_uploads_per_second: 1_000_000, device_bytes_per_second: 1_000_000_000 };
+
+/** Creates an application with its own credentials. @param more columns of it, such as the rates of its devices */
+export async function createApplication(
+  db: Database,
+  more: Partial<typeof unthrottled> = {},
+): Promise<TestApplication> {
   const appId = `app-${createSecret().slice(0, 16)}`;
   const appKey = createSecret();
   const { id } = await db
     .insertInto('application')
-    .values({ app_id: appId, app_key_sha256: hashSecret(appKey), name: appId })
+    .values({ app_id: appId, app_key_sha256: hashSecret(appKey), name: appId, ...more })
     .returning('id')
     .executeTakeFirstOrThrow();
   return { id, appId, appKey, token: await createToken(db, id) };

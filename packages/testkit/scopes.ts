@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
+import type { Limits } from '@odograph/runtime/limits';
 import type { Service } from '@odograph/runtime/service';
 import { afterAll, onTestFinished } from 'vitest';
 import { testDatabaseUrl } from './test-database.ts';
@@ -13,8 +14,9 @@ import { startTestPlatform, type TestPlatform } from './test-platform.ts';
 export async function usePlatform(
   services: readonly Service<Http>[],
   settings: Record<string, string> = {},
+  limits: Partial<Limits> = {},
 ): Promise<TestPlatform> {
-  const platform = await startTestPlatform(services, settings);
+  const platform = await startTestPlatform(services, settings, limits);
   afterAll(() => platform.stop());
   return platform;
 }

@@ -7,6 +7,7 @@ import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
+import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
@@ -45,17 +46,10 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     TELTONIKA_PORT: '0',
     ADMIN_TOKEN: testAdminToken,
     ENCRYPTION_KEYS: testEncryptionKeys,
-    DATA_DIR: await mkdtemp(join(tmpdir(), 'odograph-test-')),
+    DATA_DIR: settings['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'odograph-test-'))),
     HTTP_REQUESTS_PER_MINUTE: '1000000',
-    LOGIN_ATTEMPTS_PER_MINUTE: '100000',
-    MQTT_FAILURES_PER_ADDRESS: '1000000',
-    MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
-    MQTT_DEVICE_BYTES_PER_SECOND: '1000000000',
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
-    // Tests use fixed times years in the past.
-    READING_MAX_AGE_DAYS: '36500',
-    READING_NEW_CHUNKS_PER_HOUR: '1000000',
     QUARANTINE_RETENTION_DAYS: '0',
     ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? testDatabaseUrl()) } : {}),
     ...settings,
@@ -66,19 +60,36 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
   });
 }
 
+/** Tests send as fast as they can, from one address, and use fixed times years in the past. */
+const testLimits: Limits = {
+  ...standardLimits,
+  maxLoginFailuresPerMinute: 100_000,
+  maxConnectFailuresPerAddress: 1_000_000,
+  deviceUploadsPerSecond: 1_000_000,
+  deviceBytesPerSecond: 1_000_000_000,
+  sourceRequestsPerSecond: 1_000_000,
+  sourceBytesPerSecond: 1_000_000_000,
+  maxReadingAgeDays: 36_500,
+  maxNewChunksPerHour: 1_000_000,
+  minTripsIntervalMs: 100,
+};
+
 /** Starts services in the process of the test, on the engines of the run; the caller stops them. */
 export async function startTestPlatform(
   services: readonly Service<Http>[],
   settings: Record<string, string> = {},
+  ownLimits: Partial<Limits> = {},
 ): Promise<TestPlatform> {
+  const limits = { ...testLimits, ...ownLimits };
   const config = await testConfig(settings);
   const logger = createLogger(config.LOG_LEVEL);
   const shutdownHooks = new ShutdownHooks(logger);
-  shutdownHooks.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
+  if (settings['DATA_DIR'] === undefined)
+    shutdownHooks.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
   const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 2 });
   shutdownHooks.add('database', () => db.destroy());
   const metrics = new Registry();
-  const http = await createHttp(config, logger);
+  const http = await createHttp(config, logger, limits);
   let running: RunningServices = new Map();
   addOperationRoutes(http, {
     services: () => running,
@@ -87,7 +98,9 @@ export async function startTestPlatform(
     config,
   });
   const onStop = shutdownHooks.add.bind(shutdownHooks);
-  running = await startServices(services, { config, logger, metrics, http, adminToken: testAdminToken, onStop });
+  running = await startServices(services, {
+    ...{ config, limits, logger, metrics, http, adminToken: testAdminToken, onStop },
+  });
   shutdownHooks.add('http', () => http.close());
   const httpUrl = await http.listen({ host: config.HTTP_HOST, port: 0 });
   for (const service of running.values()) await service.ready?.();

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '@odograph/runtime/config';
+import { limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
@@ -38,7 +39,6 @@ async function settings(dataDirectory: string) {
     ENCRYPTION_KEYS: 'encryption-key-of-the-check-0123456789',
     DATA_DIR: dataDirectory,
     HTTP_REQUESTS_PER_MINUTE: '10000000',
-    LOGIN_ATTEMPTS_PER_MINUTE: '10000000',
     ACK_TIMEOUT_MS: '500',
   });
 }
@@ -72,7 +72,9 @@ async function startDevices(mqttUrl: string, { vehicles }: DemoFleet): Promise<S
 export async function startRunningPlatform(): Promise<RunningPlatform> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-openapi-'));
   const config = await settings(dataDirectory);
-  const platform = await startPlatform(config, createLogger(config.LOG_LEVEL), await loadServices());
+  const platform = await startPlatform(config, createLogger(config.LOG_LEVEL), await loadServices(), {
+    limits: { ...limits, maxLoginFailuresPerMinute: 10_000_000 },
+  });
   const operator = createClient(platform.httpUrl, { authorization: `Bearer ${adminToken}` });
   const fleet = await createDemoFleet(operator, vehicleCount);
   const devices = await startDevices(platform.mqttUrl, fleet);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createHttp } from '@odograph/http/create-http';
 import { addOperationRoutes } from '@odograph/http/operations';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
+import { limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { startServices } from '@odograph/runtime/service';
@@ -27,7 +28,7 @@ async function readDocument(): Promise<OpenApiDocument> {
   const http = await createHttp(config, logger);
   addOperationRoutes(http, { services: () => new Map(), metrics, adminToken, config });
   const services = await loadServices(selectServices([]).filter((name) => !withoutRoutes.includes(name)));
-  await startServices(services, { config, logger, metrics, http, adminToken, onStop: () => undefined });
+  await startServices(services, { config, limits, logger, metrics, http, adminToken, onStop: () => undefined });
   await http.ready();
   return (await http.inject('/docs/json')).json<OpenApiDocument>();
 }

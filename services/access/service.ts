@@ -26,6 +26,9 @@ function createAnnouncement(redis: Redis, prefix: string, logger: Logger): () =>
   };
 }
 
+/** A year: a longer one would outlive any change of mind. */
+const maxAuthorizationMs = 366 * 86_400_000;
+
 /** Authorizations, device keys, driver lists and bookings: the service that issues access to vehicles. */
 export function createAccessService(clock: Clock): Service<Http> {
   return {
@@ -41,7 +44,7 @@ export function createAccessService(clock: Clock): Service<Http> {
       const announceKeyLists = createAnnouncement(redis, prefix, logger);
       const options: AccessOptions = {
         ...{ db, sealer: await openSealer(config, 'device keys'), clock, announceKeyLists },
-        maxAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
+        maxAuthorizationMs,
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
       const accounts = accountsIn(db);

@@ -1,4 +1,5 @@
 import { presenceKey } from '@odograph/contracts/presence';
+import type { Limits } from '@odograph/runtime/limits';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -25,10 +26,10 @@ describe.skipIf(!hasRedisServer)('when Redis refuses a command', () => {
   });
 
   /** Starts a broker whose Redis user has all rights but those that `rules` take. */
-  async function startWith(rules: readonly string[], settings: Record<string, string> = {}): Promise<TestPlatform> {
+  async function startWith(rules: readonly string[], limits: Partial<Limits> = {}): Promise<TestPlatform> {
     await control.call('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all', ...rules);
     const url = own.url.replace('redis://', 'redis://limited:secret@');
-    platform = await startTestPlatform([brokerService], { REDIS_URL: url, ...settings });
+    platform = await startTestPlatform([brokerService], { REDIS_URL: url }, limits);
     return platform;
   }
   const drainUploads = async ({ config }: TestPlatform) => {
@@ -90,7 +91,7 @@ describe.skipIf(!hasRedisServer)('when Redis refuses a command', () => {
   });
 
   it('fails /health while the memory of Redis is unknown, and still limits the jobs of the backlog', async () => {
-    const started = await startWith([], { UPLOAD_BACKLOG_JOBS: '5' });
+    const started = await startWith([], { maxBacklogJobs: 5 });
     await grant('-info');
     await eventually(async () => expect(await health(started)).toMatch(/^503 .*backlog is unknown/));
     expect(await failures(started, 'backlog')).toBeGreaterThan(0);

@@ -8,13 +8,13 @@ import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { BackgroundFailures, type FailureReports } from '@odograph/runtime/background-failures';
-import type { ResolvedConfig } from '@odograph/runtime/config';
+import { type ResolvedConfig, shutdownTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
-import { ConnectionLimits, type UnauthenticatedLimits } from '@odograph/sessions/connection-limits';
+import { ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
 import { watchRevocations } from '@odograph/sessions/revocations';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
@@ -31,12 +31,12 @@ import { type BrokerMetrics, brokerTasks, createBrokerMetrics } from './sessions
 import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
-export const createBrokerService = (limits?: UnauthenticatedLimits): Service<Http> => ({
+export const brokerService: Service<Http> = {
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
     host.onStop('broker samples', recordBrokerSamples(host, engines));
-    const broker = await startBroker(host, engines, limits);
+    const broker = await startBroker(host, engines);
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
@@ -47,9 +47,7 @@ export const createBrokerService = (limits?: UnauthenticatedLimits): Service<Htt
       },
     };
   },
-});
-
-export const brokerService = createBrokerService();
+};
 
 /** Records what this broker accepted and how fast, for the history of the pipeline. */
 function recordBrokerSamples({ metrics, logger }: ServiceHost<Http>, { db, brokerId }: BrokerEngines): () => void {
@@ -91,14 +89,10 @@ interface Parts {
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
-export async function startBroker(
-  host: ServiceHost<Http>,
-  engines: BrokerEngines,
-  unauthenticated?: UnauthenticatedLimits,
-): Promise<DeviceListeners> {
+export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<DeviceListeners> {
   const { config, logger } = host;
   const { subscriber, metrics, failures } = engines;
-  const parts = createParts(host, engines, unauthenticated);
+  const parts = createParts(host, engines);
   const { sessions, registry, credentials, limits, held } = parts;
   let isStopping = false;
 
@@ -126,34 +120,34 @@ export async function startBroker(
   host.onStop('broker', async () => {
     isStopping = true;
     listeners.stop();
-    await stopGracefully({ ...parts, aedes }, config.SHUTDOWN_TIMEOUT_MS / 3);
+    await stopGracefully({ ...parts, aedes }, shutdownTimeoutMs(config) / 3);
     held.stop();
   });
   return listeners;
 }
 
 /** Creates what handles connections, sessions and publications. */
-function createParts(host: ServiceHost<Http>, engines: BrokerEngines, unauthenticated?: UnauthenticatedLimits) {
-  const { config, logger } = host;
+function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
+  const { config, limits, logger } = host;
   const { brokerId, db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
   const registry = new SessionRegistry<DeviceSession>({
     ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId },
     connectedDevices: metrics.connectedDevices,
   });
-  const held = new HeldPublications(config.UPLOAD_HELD_BYTES, registry, host.metrics);
+  const held = new HeldPublications(limits.maxHeldBytes, registry, host.metrics);
   return {
     sessions,
     credentials: new CredentialStore(db),
     registry,
-    limits: createConnectionLimits(host, metrics, unauthenticated),
+    limits: createConnectionLimits(host, metrics),
     attempts: new ConnectAttempts({
-      failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
-      failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
+      failuresPerDevice: limits.maxConnectFailuresPerDevice,
+      failuresPerAddress: limits.maxConnectFailuresPerAddress,
     }),
     throttles: new DeviceThrottles({
-      uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
-      bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
+      uploadsPerSecond: limits.deviceUploadsPerSecond,
+      bytesPerSecond: limits.deviceBytesPerSecond,
     }),
     held,
     uploads: new UploadIntake({
@@ -180,13 +174,11 @@ function releasePubacks(held: HeldPublications, { pubackSeconds }: BrokerMetrics
 
 /** Creates and logs the limits on connections. */
 function createConnectionLimits(
-  { config, logger, metrics: registry }: ServiceHost<Http>,
+  { limits: given, logger, metrics: registry }: ServiceHost<Http>,
   metrics: BrokerMetrics,
-  unauthenticated?: UnauthenticatedLimits,
 ): ConnectionLimits {
   const limits = new ConnectionLimits({
-    maximum: config.MQTT_MAX_CONNECTIONS,
-    unauthenticated,
+    limits: given,
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
       logger.warn({ reason, address }, 'connection refused');

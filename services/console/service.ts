@@ -51,7 +51,7 @@ export const consoleService: Service<Http> = {
     const replayTarget = {
       queue: queues.uploads,
       sealer: await openSealer(config, 'quarantine'),
-      maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
+      maximumBacklogJobs: host.limits.maxBacklogJobs,
     };
     const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
     host.onStop('console queue of imports', durable.close);

@@ -47,19 +47,19 @@ async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
 export const fleetService: Service<Http> = {
   name: 'fleet',
   async start(host) {
-    const { config, http, adminToken } = host;
+    const { config, limits, http, adminToken } = host;
     const db = openDatabase({ url: config.DATABASE_URL, name: 'fleet', size: config.DATABASE_POOL_SIZE });
     host.onStop('fleet database', () => db.destroy());
     const redis = await openRedis(host);
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
-    const { QUEUE_PREFIX: prefix, LOGIN_ATTEMPTS_PER_MINUTE: attempts } = config;
+    const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config },
       changes: new ChangeAnnouncer(redis, host),
       sealer: await openSealer(config, 'source tokens'),
-      loginLimit: new LoginLimit(redis, prefix, attempts),
-      addressLimit: new LoginLimit(redis, prefix, attempts * accountsPerAddress),
+      loginLimit: new LoginLimit(redis, prefix, limits.maxLoginFailuresPerMinute),
+      addressLimit: new LoginLimit(redis, prefix, limits.maxLoginFailuresPerMinute * accountsPerAddress),
       recheckSession: (deviceId) => rechecks.request(deviceId),
     };
 

@@ -5,6 +5,7 @@ import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, openIntakeQueues } from '@odograph/queue/intake';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
+import { shutdownTimeoutMs } from '@odograph/runtime/config';
 import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -24,29 +25,27 @@ import type { TeltonikaEndpoint } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
 
-/**
- * Of all Teltonika devices of one IPv4 address or IPv6 /64, with bursts of ten seconds' worth: a network operator may put
- * a whole fleet behind one address.
- */
-const addressRates = { uploadsPerSecond: 5000, bytesPerSecond: 16 * 1024 ** 2 };
 /** A command stays claimed for longer than any may take. */
 const claimSeconds = 600;
 
-/** Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise. */
-export const createGatewayService = (rates = addressRates): Service<Http> => ({
+/**
+ * Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise.
+ * @param flespiUrl to which commands are sent for devices behind flespi
+ */
+export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<Http> => ({
   name: 'gateway',
   async start(host) {
     const engines = await openEngines(host);
     const { backlog, failures } = engines;
-    const endpoint = createTeltonikaEndpoint(host, engines, rates);
+    const endpoint = createTeltonikaEndpoint(host, engines);
     await openSourceEndpoints(host, engines, endpoint);
     await endpoint.sessions.start();
     host.onStop('gateway sessions', () => endpoint.sessions.stop());
-    const commands = await createCommands(host, engines, endpoint);
+    const commands = await createCommands(host, engines, endpoint, flespiUrl);
     const listeners = await listenForTeltonika(endpoint, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
-      const timeoutMs = host.config.SHUTDOWN_TIMEOUT_MS / 3;
+      const timeoutMs = shutdownTimeoutMs(host.config) / 3;
       await commands.flespi.drain(timeoutMs);
       await Promise.all([endpoint.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
       // The last acknowledgements are written at the end of this turn.
@@ -74,11 +73,10 @@ export const gatewayService = createGatewayService();
 
 /** Creates what the connections of Teltonika devices share. */
 function createTeltonikaEndpoint(
-  { config, logger, metrics: registry }: ServiceHost<Http>,
+  { config, limits, logger, metrics: registry }: ServiceHost<Http>,
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
-  rates: typeof addressRates,
 ): TeltonikaEndpoint {
-  const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
+  const held = new HeldBytes(limits.maxHeldBytes, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
   return {
     devices: new GatewayDevices(db),
@@ -89,14 +87,16 @@ function createTeltonikaEndpoint(
       connectedDevices: metrics.connectedDevices,
     }),
     throttles: new DeviceThrottles({
-      uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
-      bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
+      uploadsPerSecond: limits.deviceUploadsPerSecond,
+      bytesPerSecond: limits.deviceBytesPerSecond,
     }),
-    addresses: new DeviceThrottles(rates),
+    addresses: new DeviceThrottles({
+      uploadsPerSecond: limits.teltonikaUploadsPerSecondOfAddress,
+      bytesPerSecond: limits.teltonikaBytesPerSecondOfAddress,
+    }),
     networks,
     limits: new ConnectionLimits({
-      networks,
-      maximum: config.TELTONIKA_MAX_CONNECTIONS,
+      ...{ networks, limits },
       onRefused(reason, address) {
         metrics.refused.inc({ door: 'teltonika', reason });
         logger.warn({ reason, address }, 'connection refused');
@@ -112,6 +112,7 @@ async function createCommands(
   { config, logger, adminToken, onStop }: ServiceHost<Http>,
   { db, redis, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
   { devices, sessions }: TeltonikaEndpoint,
+  flespiUrl: string,
 ) {
   const acknowledgements = new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger });
   const acknowledge = (deviceId: string, message: CommandAcknowledgement): void =>
@@ -122,7 +123,7 @@ async function createCommands(
     findCommands: (deviceId) => findDeviceCommands(db, deviceId),
   });
   const flespi = new FlespiCommands({
-    ...{ acknowledge, outcomes: metrics.commands, logger, url: config.FLESPI_URL },
+    ...{ acknowledge, outcomes: metrics.commands, logger, url: flespiUrl },
     sealer: await openSealer(config, 'source tokens'),
     findDevice: (deviceId) => findDeviceBehindSource(db, deviceId),
     async claim(commandId) {

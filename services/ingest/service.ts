@@ -29,7 +29,7 @@ const uploadStatements = 50;
 
 /** Starts the workers of the upload queues with their own database connections. */
 async function startUploadWorkers(host: ServiceHost<Http>) {
-  const { config, logger } = host;
+  const { config, limits, logger } = host;
   // Upload transactions are short, unlike maintenance, so a silent connection is broken.
   const db = openDatabase({
     url: config.DATABASE_URL,
@@ -61,7 +61,7 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     logger,
     changes,
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
-    config,
+    limits,
   });
   const options = {
     ...connection,
@@ -106,7 +106,7 @@ export const ingestService: Service<Http> = {
   name: 'ingest',
   yields: true,
   async start(host) {
-    const { config } = host;
+    const { config, limits } = host;
     const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });
     host.onStop('ingest database', () => db.destroy());
     createGapMetrics(host.metrics, db);
@@ -122,7 +122,7 @@ export const ingestService: Service<Http> = {
         if (!isRunning()) return { ok: false, state: 'not processing uploads' };
         if (progress.fault !== undefined) return { ok: false, state: progress.fault };
         const delaySeconds = Math.floor((await delayed.oldestAgeMs()) / 1000);
-        if (delaySeconds > config.UPLOAD_MAX_DELAY_SECONDS) {
+        if (delaySeconds > limits.maxUploadDelaySeconds) {
           return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
         }
         const uncheckedMs = Math.min(await alarmCheckAgeMs(db), performance.now() - startedAt);

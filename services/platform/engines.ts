@@ -18,6 +18,12 @@ import { openSealer } from '@odograph/runtime/sealing';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
+/** Losses despite which an operator starts the platform, by their options on the command line. */
+export interface Allowances {
+  readonly 'allow-unreadable-values'?: boolean;
+  readonly 'allow-incomplete-database'?: boolean;
+}
+
 const notDurable =
   'redis-server is not on the PATH: Redis runs in memory; uploads are acknowledged once they are in the database';
 
@@ -62,12 +68,12 @@ async function publishEngines(
 
 /**
  * Refuses a database that lost a part in a restore, and recognizes a copy.
- * @throws StartFailure unless ALLOW_INCOMPLETE_DATABASE permits it
+ * @throws StartFailure unless it is allowed
  */
-async function requireWholeDatabase(config: Config, logger: Logger, url: string): Promise<void> {
+async function requireWholeDatabase(logger: Logger, url: string, allowed: Allowances): Promise<void> {
   const faults = await findDatabaseFaults(url);
-  if (faults.length > 0 && !config.ALLOW_INCOMPLETE_DATABASE) {
-    const advice = 'restore it as docs/operating.md describes, or set ALLOW_INCOMPLETE_DATABASE=true';
+  if (faults.length > 0 && !allowed['allow-incomplete-database']) {
+    const advice = 'restore it as docs/operating.md describes, or start with --allow-incomplete-database';
     throw new StartFailure('DATABASE_URL', `the database is incomplete: ${faults.join('; ')}; ${advice}`);
   }
   if (faults.length > 0) logger.warn({ faults }, 'started on an incomplete database');
@@ -79,6 +85,7 @@ export async function prepareEngines(
   config: Config,
   logger: Logger,
   shutdownHooks: ShutdownHooks,
+  allowed: Allowances,
 ): Promise<ResolvedConfig> {
   const engines = {
     databaseUrl: await databaseUrl(config, logger, shutdownHooks),
@@ -90,7 +97,7 @@ export async function prepareEngines(
     logger.warn({ migration }, 'migration is waiting for locks'),
   );
   if (applied.length > 0) logger.info({ applied }, 'database migrated');
-  await requireWholeDatabase(config, logger, ownerUrl);
+  await requireWholeDatabase(logger, ownerUrl, allowed);
   return resolveConfig(config, engines);
 }
 
@@ -104,13 +111,14 @@ const openedBy: Readonly<Record<string, SealedValues>> = {
 
 /**
  * Refuses to start with ENCRYPTION_KEYS that cannot open what is stored: a mistyped or dropped key would otherwise show
- * only when a driver stands at a locked vehicle. With ALLOW_UNREADABLE_VALUES, for keys lost for good, it warns instead.
+ * only when a driver stands at a locked vehicle. Where they are allowed, for keys lost for good, it warns instead.
  * @throws InvalidSettings that counts the values no key opens
  */
 export async function requireReadableValues(
   config: ResolvedConfig,
   logger: Logger,
   services: readonly string[],
+  allowed: Allowances = {},
 ): Promise<void> {
   const unreadable: string[] = [];
   for (const service of services) {
@@ -128,6 +136,6 @@ export async function requireReadableValues(
   if (unreadable.length === 0) return;
   const setting = config.ENCRYPTION_KEYS === undefined ? `${config.DATA_DIR}/encryption-key` : 'ENCRYPTION_KEYS';
   const fault = `${setting}: no key opens ${unreadable.join(' and ')} that are stored; add the key that sealed them`;
-  if (!config.ALLOW_UNREADABLE_VALUES) throw new InvalidSettings([fault]);
+  if (!allowed['allow-unreadable-values']) throw new InvalidSettings([fault]);
   logger.warn({ fault }, 'started with unreadable values');
 }

@@ -1,6 +1,7 @@
 import { constants, setPriority } from 'node:os';
+import { parseArgs } from 'node:util';
 import type { Http } from '@odograph/http/http';
-import { InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { findRemovedSettings, InvalidSettings, readConfig, shutdownTimeoutMs } from '@odograph/runtime/config';
 import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
@@ -22,21 +23,30 @@ function lowerPriority(services: readonly Service<Http>[], logger: Logger): void
   }
 }
 
+/** Starts with what is lost, for good: see docs/operating.md. */
+const allowances = {
+  'allow-unreadable-values': { type: 'boolean' },
+  'allow-incomplete-database': { type: 'boolean' },
+} as const;
+
 /** Runs the named services, or all of them when none is named. */
-async function main(names: readonly string[]): Promise<void> {
-  const serviceNames = selectServices(names);
+async function main(): Promise<void> {
+  const { values: allowed, positionals } = parseArgs({ options: allowances, allowPositionals: true });
+  const serviceNames = selectServices(positionals);
   const config = readConfig();
   const logger = await openLogger(config.LOG_LEVEL);
   stopWithNpm(logger);
+  const removed = findRemovedSettings();
+  if (removed.length > 0) logger.warn({ removed }, 'settings without effect: see CHANGELOG.md');
   await checkBeforeStart(config, serviceNames);
   const services = await loadServices(serviceNames);
   lowerPriority(services, logger);
-  const platform = await startPlatform(config, logger, services).catch((error: unknown) => {
+  const platform = await startPlatform(config, logger, services, allowed).catch((error: unknown) => {
     throw portFailure(error, config) ?? error;
   });
   logUnhandledErrors(logger);
   const skip = ['uncaughtException', 'unhandledRejection'] as const;
-  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false, skip: [...skip] }, async ({ signal }) => {
+  closeWithGrace({ delay: shutdownTimeoutMs(config), logger: false, skip: [...skip] }, async ({ signal }) => {
     logger.info({ signal }, 'draining');
     // Ctrl-C: no load balancer to wait for, so skip the drain.
     if (signal === 'SIGTERM') await platform.drain();
@@ -53,9 +63,10 @@ async function main(names: readonly string[]): Promise<void> {
 }
 
 const isExpected = (error: unknown): error is Error =>
-  [InvalidSettings, StartFailure, UnknownService].some((expected) => error instanceof expected);
+  [InvalidSettings, StartFailure, UnknownService].some((expected) => error instanceof expected) ||
+  (error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION');
 
-main(process.argv.slice(2)).catch((error: unknown) => {
+main().catch((error: unknown) => {
   process.stderr.write(`${isExpected(error) ? error.message : String((error as Error)?.stack ?? error)}\n`);
   process.exit(1);
 });

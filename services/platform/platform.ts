@@ -3,13 +3,14 @@ import type { Http } from '@odograph/http/http';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
+import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { startTracing } from '@odograph/runtime/tracing';
-import { prepareEngines, requireReadableValues } from './engines.ts';
+import { type Allowances, prepareEngines, requireReadableValues } from './engines.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { watchDataDirectory, watchRedisDurability } from './watches.ts';
 
@@ -23,25 +24,30 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
+export interface StartOptions extends Allowances {
+  readonly limits?: Limits;
+}
+
 async function open(
   config: Config,
   logger: Logger,
   services: readonly Service<Http>[],
   shutdownHooks: ShutdownHooks,
+  { limits = standardLimits, ...allowed }: StartOptions,
 ): Promise<Platform> {
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   await startTracing(config, platformVersion(), { logger, onStop });
   const adminToken = await ensureAdminToken(config);
-  const resolved = await prepareEngines(config, logger, shutdownHooks);
+  const resolved = await prepareEngines(config, logger, shutdownHooks, allowed);
   const names = services.map(({ name }) => name);
-  await requireReadableValues(resolved, logger, names);
+  await requireReadableValues(resolved, logger, names, allowed);
   const metrics = new Registry();
   addProcessMetrics(metrics, config);
-  const http = await createHttp(resolved, logger);
+  const http = await createHttp(resolved, logger, limits);
   let running: RunningServices = new Map();
   const drain = createDrain(http);
   addOperationRoutes(http, { services: () => running, metrics, adminToken, config: resolved, drain });
-  const host = { config: resolved, logger, metrics, http, adminToken, onStop };
+  const host = { config: resolved, limits, logger, metrics, http, adminToken, onStop };
   running = new Map([
     ...(await startServices(services, host)),
     ['redis', watchRedisDurability(host)],
@@ -62,10 +68,15 @@ async function open(
 }
 
 /** Starts services on given or embedded engines. @throws when a part does not start, after closing the parts that did */
-export async function startPlatform(config: Config, logger: Logger, services: readonly Service<Http>[]) {
+export async function startPlatform(
+  config: Config,
+  logger: Logger,
+  services: readonly Service<Http>[],
+  options: StartOptions = {},
+): Promise<Platform> {
   const shutdownHooks = new ShutdownHooks(logger);
   try {
-    return await open(config, logger, services, shutdownHooks);
+    return await open(config, logger, services, shutdownHooks, options);
   } catch (error) {
     await shutdownHooks.run();
     throw error;

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { StatsFs } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '@odograph/runtime/config';
 import { collectDefaultMetrics, Gauge, type Registry } from '@odograph/runtime/metrics';
 import { platformVersion } from '@odograph/runtime/platform-version';
@@ -21,15 +22,16 @@ export function addProcessMetrics(metrics: Registry, config: Config): void {
   addCertificateMetrics(metrics, config);
 }
 
-function addDiskMetrics(metrics: Registry, { DATA_DIR, EXPORT_DIRECTORY }: Config): void {
-  const directories = Object.entries({ DATA_DIR, EXPORT_DIRECTORY });
+function addDiskMetrics(metrics: Registry, { DATA_DIR }: Config): void {
+  // Exports may have a volume of their own.
+  const directories = Object.entries({ DATA_DIR, 'DATA_DIR/exports': join(DATA_DIR, 'exports') });
   const addGauge = (name: string, help: string, read: (disk: StatsFs) => number) =>
     new Gauge({
       ...{ name, help, labelNames: ['setting'] as const, registers: [metrics] },
       async collect() {
         this.reset();
         for (const [setting, directory] of directories) {
-          const disk = directory === undefined ? undefined : await statfs(directory).catch(() => undefined);
+          const disk = await statfs(directory).catch(() => undefined);
           if (disk !== undefined) this.set({ setting }, read(disk));
         }
       },

@@ -35,7 +35,7 @@ async function start(settings: Record<string, string>, services: readonly string
   const engines = { DATABASE_URL: testDatabaseUrl(), REDIS_URL: inject('redisUrl'), DATA_DIR: directory };
   const secrets = { ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys };
   const given = { ...engines, ...secrets, LOG_LEVEL: 'silent', HTTP_PORT: '0', ...settings };
-  const child = spawnServices(services, childEnvironment(given));
+  const child = spawnServices([...services, '--allow-unreadable-values'], childEnvironment(given));
   const [[code], errors] = await Promise.all([once(child, 'close') as Promise<[number]>, text(child.stderr)]);
   return { code, errors, seconds: (performance.now() - startedAt) / 1000 };
 }

@@ -4,9 +4,10 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import { createPool } from '@odograph/database/pool';
-import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
+import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
 
 /** A reason not to start, in one line that names the setting to change. */
 export class StartFailure extends Error {

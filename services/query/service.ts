@@ -48,8 +48,8 @@ function openQueryDatabase({ config, onStop }: ServiceHost<Http>) {
   return db;
 }
 
-function createBudget({ config, metrics }: ServiceHost<Http>): ReadBudget {
-  const budget = new ReadBudget(config.HTTP_ANSWER_BUFFER_BYTES, budgetWaitMs);
+function createBudget({ limits, metrics }: ServiceHost<Http>): ReadBudget {
+  const budget = new ReadBudget(limits.maxAnswerBytes, budgetWaitMs);
   new Gauge({
     name: 'odograph_query_answer_bytes',
     help: 'Bytes of answers reserved in memory until clients have read them',
@@ -84,62 +84,57 @@ async function dropEmptyParameters({ query }: { query: unknown }): Promise<void>
   for (const [name, value] of Object.entries(query)) if (value === '') Reflect.deleteProperty(query, name);
 }
 
-/** Creates the service. @param rateWindowMs window for the mean rate at which a client reads its answer */
-export function createQueryService(rateWindowMs: number): Service<Http> {
-  return {
-    name: 'query',
-    async start(host) {
-      const db = openQueryDatabase(host);
-      const budget = createBudget(host);
-      const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
-
-      const live = openLiveStreams(host, db);
-      const exportJobs = startExportJobs(host, db);
-      host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
-
-      await host.http.register(async (http: Http) => {
-        answerOverload(http);
-        http.addHook('preValidation', dropEmptyParameters);
-        await tokenRoutes(http, accountsIn(db), [
-          latestRoutes(answers),
-          fleetStatusRoutes(db),
-          historyRoutes(answers),
-          customCanRoutes(answers, db),
-          gapRoutes(db),
-          tripRoutes(answers, db),
-          trackRoutes(db),
-          changeRoutes(answers),
-          exportRoutes(answers, db),
-          exportJobRoutes(exportJobs.jobs, db),
-        ]);
-        const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
-        await viewerRoutes(http, guard, [
-          vehicleTableRoutes(db),
-          fleetAreaRoutes(db),
-          seriesRoutes(db),
-          trailRoutes(db),
-          recordRoutes(db),
-          breakRoutes(db),
-          calendarRoutes(db),
-          liveRoutes(live),
-        ]);
-        await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);
-        await gbfsRoutes(db)(http);
-      });
-
-      return {
-        async health() {
-          await pingDatabase(db);
-          const faults = [...(live.fault === undefined ? [] : [live.fault]), ...exportJobs.faults()];
-          return { ok: faults.length === 0, state: faults.join('; ') || 'running' };
-        },
-      };
-    },
-  };
-}
-
 /**
  * Serves all reads: `reads/`, `live/`, `exports/` and `gbfs/`, and publishes vehicles by MQTT (`home-assistant/`). Writes
  * nothing to PostgreSQL, so it can use a replica; its exports are files and jobs of a queue.
  */
-export const queryService = createQueryService(15_000);
+export const queryService: Service<Http> = {
+  name: 'query',
+  async start(host) {
+    const db = openQueryDatabase(host);
+    const budget = createBudget(host);
+    const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs: host.limits.answerRateWindowMs });
+
+    const live = openLiveStreams(host, db);
+    const exportJobs = startExportJobs(host, db);
+    host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
+
+    await host.http.register(async (http: Http) => {
+      answerOverload(http);
+      http.addHook('preValidation', dropEmptyParameters);
+      await tokenRoutes(http, accountsIn(db), [
+        latestRoutes(answers),
+        fleetStatusRoutes(db),
+        historyRoutes(answers),
+        customCanRoutes(answers, db),
+        gapRoutes(db),
+        tripRoutes(answers, db),
+        trackRoutes(db),
+        changeRoutes(answers),
+        exportRoutes(answers, db),
+        exportJobRoutes(exportJobs.jobs, db),
+      ]);
+      const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
+      await viewerRoutes(http, guard, [
+        vehicleTableRoutes(db),
+        fleetAreaRoutes(db),
+        seriesRoutes(db),
+        trailRoutes(db),
+        recordRoutes(db),
+        breakRoutes(db),
+        calendarRoutes(db),
+        liveRoutes(live),
+      ]);
+      await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);
+      await gbfsRoutes(db)(http);
+    });
+
+    return {
+      async health() {
+        await pingDatabase(db);
+        const faults = [...(live.fault === undefined ? [] : [live.fault]), ...exportJobs.faults()];
+        return { ok: faults.length === 0, state: faults.join('; ') || 'running' };
+      },
+    };
+  },
+};

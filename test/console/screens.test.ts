@@ -27,10 +27,7 @@ async function open(path: string, account = name): Promise<WatchedPage> {
 
 describe.skipIf(!hasBrowser)('the screens of the console', () => {
   beforeAll(async () => {
-    [platform, browser] = await Promise.all([
-      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
-      startBrowser(),
-    ]);
+    [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     proxy = await startTcpProxy(Number(new URL(platform.httpUrl).port));
     origin = `http://127.0.0.1:${proxy.port}`;
     fleet = await createTestFleet(platform);

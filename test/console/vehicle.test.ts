@@ -101,10 +101,7 @@ const close = (page: Page) => page.context().close();
 
 describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
   beforeAll(async () => {
-    [platform, browser] = await Promise.all([
-      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
-      startBrowser(),
-    ]);
+    [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
     const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
     const [cookieName = '', value = ''] = account.cookie.split('=');

@@ -5,13 +5,12 @@ import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Load } from './parts/load.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 400_000;
-const backlogJobs = 40;
 /** Allowed growth of the broker while devices retry against a full backlog: far less than they would upload. */
 const growthBytes = 150 * 1024 ** 2;
 let testbed: Testbed;
@@ -55,42 +54,22 @@ describe.skipIf(!hasRedisServer)('a backlog near the memory of Redis', () => {
       await redis.config('SET', 'maxmemory', String(8 * 1024 ** 2));
       testbed.lines['ingest-database'].cut();
       await fillUntil(redis, 5.5 * 1024 ** 2);
+      const before = await residentBytes(testbed.broker().process.pid);
       const held = await untilHeld(load);
+      await delay(scale.awayMs);
+      expect(load.acknowledged()).toBe(held);
+      const growth = (await residentBytes(testbed.broker().process.pid)) - before;
+      expect(growth).toBeLessThan(growthBytes);
       expect(await redis.info('errorstats')).not.toContain('OOM');
       await redis.del('filler');
       testbed.lines['ingest-database'].mend();
       await load.progress(3);
-      expect(await load.finish()).toBeGreaterThan(held);
+      const stored = await load.finish();
+      expect(stored).toBeGreaterThan(held);
       expect(await redis.info('errorstats')).not.toContain('OOM');
+      const brokerGrewByMiB = Math.round(growth / 1024 ** 2);
+      await report('backlog at the memory of Redis', { heldMs: scale.awayMs, brokerGrewByMiB, stored });
       redis.disconnect();
-    },
-    timeoutMs,
-  );
-});
-
-describe.skipIf(!hasRedisServer)('a backlog above its limit', () => {
-  beforeEach(async () => {
-    testbed = await openTestbed({ settings: { UPLOAD_BACKLOG_JOBS: String(backlogJobs) } });
-  }, timeoutMs);
-  afterEach(() => testbed.close());
-
-  it(
-    'stops PUBACKs but not the broker, and drains to the last upload when ingest is back',
-    async () => {
-      const load = await testbed.startLoad({ pauseMs: 1 });
-      await load.progress(2);
-      testbed.lines['ingest-database'].cut();
-      const before = await residentBytes(testbed.broker().process.pid);
-      const seen = await untilHeld(load);
-      await delay(scale.awayMs);
-      expect(load.acknowledged()).toBe(seen);
-      const growth = (await residentBytes(testbed.broker().process.pid)) - before;
-      expect(growth).toBeLessThan(growthBytes);
-      testbed.lines['ingest-database'].mend();
-      await load.progress(3);
-      const uploads = await load.finish();
-      const megabytes = Math.round(growth / 1024 ** 2);
-      await report('backlog above its limit', { heldMs: scale.awayMs, brokerGrewByMiB: megabytes, stored: uploads });
     },
     timeoutMs,
   );

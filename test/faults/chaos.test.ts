@@ -3,7 +3,7 @@ import { migrate } from '@odograph/database/migrate';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle, unthrottled } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createChaos } from './parts/chaos.fixture.ts';
@@ -20,7 +20,7 @@ let testbed: Testbed | undefined;
 
 /** Creates a device that sends only malformed uploads. */
 async function createPoisoner({ db, mqttUrl }: Testbed) {
-  const vehicle = await createVehicle(db, await createApplication(db));
+  const vehicle = await createVehicle(db, await createApplication(db, unthrottled));
   let sent = 0;
   const attempt = async (number: number): Promise<void> => {
     const device = await connectDevice(mqttUrl, vehicle, { connectTimeout: lateAfterMs });

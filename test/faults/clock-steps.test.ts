@@ -16,7 +16,7 @@ async function setClocks(offsetMs: number): Promise<void> {
 
 describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest jump', () => {
   beforeEach(async () => {
-    testbed = await openTestbed({ settings: { TRIPS_PAUSE_MS: '1' } });
+    testbed = await openTestbed();
   }, timeoutMs);
   afterEach(() => testbed.close());
 

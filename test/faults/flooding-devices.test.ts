@@ -10,10 +10,10 @@ import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 
 /** Low enough that one second of flood exceeds the burst. */
-const lowRates = { MQTT_DEVICE_UPLOADS_PER_SECOND: '10', MQTT_DEVICE_BYTES_PER_SECOND: String(128 * 1024) };
+const lowRates = { device_uploads_per_second: 10, device_bytes_per_second: 128 * 1024 };
 const options = scale.patient
   ? { honestDevices: 200, hostileDevices: 10, intervalMs: 1000 }
-  : { honestDevices: 50, hostileDevices: 5, intervalMs: 500, settings: lowRates };
+  : { honestDevices: 50, hostileDevices: 5, intervalMs: 500, rates: lowRates };
 const seconds = scale.patient ? 15 : 1.5;
 /** The guarantee of docs/security.md, on an otherwise idle machine. */
 const maximumMs = 1000;

@@ -18,7 +18,7 @@ const atOnce = 16;
 const timeoutMs = 300;
 const firstReading = 1_760_000_000;
 
-const platform = await usePlatform(services, { MQTT_FAILURES_PER_DEVICE: '1000000' });
+const platform = await usePlatform(services, {}, { maxConnectFailuresPerDevice: 1_000_000 });
 const neighbour = await createVehicle(platform.db, await createApplication(platform.db));
 const device = await connectDevice(platform.mqttUrl, neighbour);
 afterAll(() => device.close());

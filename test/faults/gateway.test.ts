@@ -8,7 +8,7 @@ import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createSource, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createImei, createSource, createVehicle, unthrottled } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
@@ -88,7 +88,7 @@ function startReporter(imei: string, vehicleId: string, transport: 'tcp' | 'udp'
 }
 
 async function startReporters(): Promise<Reporter[]> {
-  const application = await createApplication(db);
+  const application = await createApplication(db, unthrottled);
   const reporters: Reporter[] = [];
   for (let index = 0; index < scale.devices; index += 1) {
     const imei = createImei();
@@ -124,11 +124,7 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
     settings = {
       ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'error' },
       ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
-      ...{
-        TELTONIKA_PORT: String(await freePort()),
-        MQTT_PORT: String(await freePort()),
-        MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
-      },
+      ...{ TELTONIKA_PORT: String(await freePort()), MQTT_PORT: String(await freePort()) },
     };
     [broker, gateway, ingest] = await Promise.all([start('broker'), start('gateway'), start('ingest')]);
   }, timeoutMs);

@@ -1,6 +1,6 @@
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle, unthrottled } from '@odograph/testkit/fixtures';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ describe.skipIf(!hasRedisServer)('a device that uploads a long backlog', () => {
     async () => {
       const load = await testbed.startLoad({ pauseMs: 100 });
       await load.progress(3);
-      const vehicle = await createVehicle(testbed.db, await createApplication(testbed.db));
+      const vehicle = await createVehicle(testbed.db, await createApplication(testbed.db, unthrottled));
       const device = await connectDevice(testbed.mqttUrl, vehicle);
       const before = load.acknowledged();
       const uploads: Promise<void>[] = [];

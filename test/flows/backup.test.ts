@@ -53,8 +53,8 @@ async function installation(databaseUrl = ''): Promise<Record<string, string>> {
   await mkdir(dataDirectory);
   return {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: '', DATA_DIR: dataDirectory, ADMIN_TOKEN: '', ENCRYPTION_KEYS: '' },
-    ...{ HTTP_PORT: String(await freePort()), MQTT_PORT: String(await freePort()), ALLOW_UNREADABLE_VALUES: 'false' },
-    ...{ LOG_LEVEL: 'warn', MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000' },
+    ...{ HTTP_PORT: String(await freePort()), MQTT_PORT: String(await freePort()) },
+    LOG_LEVEL: 'warn',
   };
 }
 

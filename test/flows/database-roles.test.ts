@@ -10,7 +10,7 @@ import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
-import { serviceDatabaseNames } from '@odograph/runtime/config';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';

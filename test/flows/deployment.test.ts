@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { serviceDatabaseNames } from '@odograph/runtime/config';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { useDirectory } from '@odograph/testkit/scopes';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -22,7 +22,7 @@ let device: DeviceConnection;
 let stream: EventClient;
 
 const services = [brokerService, ingestService, queryService, fleetService, accessService, commandService];
-const platform = await usePlatform(services, { TRIPS_PAUSE_MS: '1' });
+const platform = await usePlatform(services);
 beforeEach(async () => {
   application = await createApplication(platform.db);
   api = platform.as(application.token);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { fleetService } from '@odograph/fleet/service';
-import { gatewayService } from '@odograph/gateway/service';
+import { createGatewayService } from '@odograph/gateway/service';
 import { FlespiServer, notConnected } from '@odograph/simulator/flespi-server';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
@@ -19,8 +19,9 @@ const isOn = { result: [{ name: 'custom', response: 'DOUT1:ON Timeout:INFINITY' 
 
 const settings = {
   ...roleSettings(testDatabaseUrl()),
-  ...{ FLESPI_URL: await flespi.start(), ACK_TIMEOUT_MS: '2000', QUEUE_PREFIX: `flespi-${randomUUID()}` },
+  ...{ ACK_TIMEOUT_MS: '2000', QUEUE_PREFIX: `flespi-${randomUUID()}` },
 };
+const gatewayService = createGatewayService(await flespi.start());
 const platform = await usePlatform([brokerService, gatewayService, fleetService, commandService], settings);
 // A second gateway of the same platform.
 await usePlatform([gatewayService], { ...settings, MQTT_URL: platform.mqttUrl });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { accessService } from '@odograph/access/service';
 import { consoleService } from '@odograph/console/service';
 import { fleetService } from '@odograph/fleet/service';
@@ -6,13 +5,16 @@ import { openSocket } from '@odograph/http/http.fixture';
 import { registrationService } from '@odograph/registration/service';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { usePlatform } from '@odograph/testkit/scopes';
-import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { describe, expect, it } from 'vitest';
 
-const platform = await usePlatform([fleetService, accessService, registrationService, consoleService], {
-  HTTP_TRUST_PROXY: '1',
-  HTTP_REQUEST_TIMEOUT_MS: '1000',
-});
+const platform = await usePlatform(
+  [fleetService, accessService, registrationService, consoleService],
+  {
+    HTTP_TRUST_PROXY: '1',
+  },
+  { httpRequestTimeoutMs: 1000 },
+);
 
 const headersOf = async (path: string, headers: Record<string, string> = {}) =>
   (await fetch(new URL(path, platform.httpUrl), { headers })).headers;
@@ -98,15 +100,6 @@ it('blocks an address temporarily after wrong admin tokens, and counts the attem
   expect((await guess(testAdminToken, '192.0.2.2')).status).toBe(200);
   const { body } = await platform.anonymous.get('/metrics');
   expect(body).toMatch(/odograph_http_failures_total\{code="INVALID_TOKEN"\} 60/);
-});
-
-it('rejects connections above HTTP_MAX_CONNECTIONS', async () => {
-  const small = await startTestPlatform([], { HTTP_MAX_CONNECTIONS: '1' });
-  const { socket } = openSocket(small.httpUrl, answered);
-  await once(socket, 'data');
-  expect(await openSocket(small.httpUrl).answer).toBe('');
-  socket.destroy();
-  await small.stop();
 });
 
 it.each(['1e999', 'Infinity', '-Infinity', `1${'0'.repeat(400)}`])(

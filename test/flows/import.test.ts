@@ -17,10 +17,10 @@ let application: TestApplication;
 let vehicle: TestVehicle;
 
 // History is older than devices may report, and spread over more chunks than one may create in an hour.
-const settings = { READING_MAX_AGE_DAYS: '30', READING_NEW_CHUNKS_PER_HOUR: '1' };
+const limits = { maxReadingAgeDays: 30, maxNewChunksPerHour: 1 };
 const interval = 'from=2024-01-01T00:00:00Z&until=2025-01-01T00:00:00Z';
 
-const platform = await usePlatform([ingestService, queryService, consoleService], settings);
+const platform = await usePlatform([ingestService, queryService, consoleService], {}, limits);
 const directory = useDirectory();
 beforeEach(async () => {
   application = await createApplication(platform.db);

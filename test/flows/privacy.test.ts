@@ -45,7 +45,7 @@ let device: DeviceConnection;
 let stray: DeviceConnection;
 
 async function settings(): Promise<Record<string, string>> {
-  return { ...(await settingsFrom(config)), LOG_LEVEL: 'trace', READING_MAX_AGE_DAYS: '10000' };
+  return { ...(await settingsFrom(config)), LOG_LEVEL: 'trace' };
 }
 
 /** Runs ingest in a process of its own until the queue is empty and `until` passes. */

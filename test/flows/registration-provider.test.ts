@@ -25,8 +25,9 @@ describe('a provider of registration data', () => {
     }).listen(0, '127.0.0.1');
     await once(provider, 'listening');
     const directory = await mkdtemp(join(tmpdir(), 'odograph-provider-'));
-    const mapping = join(directory, 'mapping.json');
-    await writeFile(mapping, JSON.stringify({ brand: 'make' }));
+    const file = join(directory, 'provider.json');
+    const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/{plate}`;
+    await writeFile(file, JSON.stringify({ url, keyHeader: 'authorization', fields: { brand: 'make' } }));
     const config = await testConfig();
     const platform = await spawnPlatform(['registration'], {
       DATABASE_URL: config.DATABASE_URL,
@@ -36,10 +37,8 @@ describe('a provider of registration data', () => {
       ADMIN_TOKEN: testAdminToken,
       HTTP_PORT: String(await freePort()),
       LOG_LEVEL: 'trace',
-      REGISTRATION_PROVIDER_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/{plate}`,
       REGISTRATION_PROVIDER_KEY: `Bearer ${key}`,
-      REGISTRATION_PROVIDER_KEY_HEADER: 'authorization',
-      REGISTRATION_PROVIDER_MAPPING: mapping,
+      REGISTRATION_PROVIDER: file,
     });
     const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 1 });
     const client = platform.as((await createApplication(db)).token);

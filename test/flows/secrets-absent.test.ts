@@ -90,8 +90,9 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-secrets-'));
   await onServer(`create role ${plantedUser} superuser login password '${planted['database password']}'`);
   line = await startLine(new URL(testDatabaseUrl()));
-  const mapping = join(directory, 'mapping.json');
-  await writeFile(mapping, JSON.stringify({ brand: 'make' }));
+  const provider = join(directory, 'provider.json');
+  const url = `http://127.0.0.1:${await freePort()}/{plate}`;
+  await writeFile(provider, JSON.stringify({ url, fields: { brand: 'make' } }));
   const [httpPort, mqttPort] = [String(await freePort()), String(await freePort())];
   mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
   platform = await spawnPlatform([], {
@@ -99,9 +100,8 @@ beforeAll(async () => {
     REDIS_URL: plantedRedisUrl(),
     ADMIN_TOKEN: planted['admin token'] ?? '',
     ENCRYPTION_KEYS: planted['encryption key'] ?? '',
-    REGISTRATION_PROVIDER_URL: `http://127.0.0.1:${await freePort()}/{plate}`,
+    REGISTRATION_PROVIDER: provider,
     REGISTRATION_PROVIDER_KEY: planted['key of the registration provider'] ?? '',
-    REGISTRATION_PROVIDER_MAPPING: mapping,
     QUEUE_PREFIX: `test-secrets-${process.pid}`,
     DATA_DIR: directory,
     HTTP_PORT: httpPort,

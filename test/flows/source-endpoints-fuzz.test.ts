@@ -7,10 +7,7 @@ import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-const platform = await usePlatform([brokerService, gatewayService], {
-  SOURCE_REQUESTS_PER_SECOND: '1000000',
-  SOURCE_BYTES_PER_SECOND: '1000000000',
-});
+const platform = await usePlatform([brokerService, gatewayService]);
 
 describe('any request to an endpoint', () => {
   const member = fc.constantFrom(

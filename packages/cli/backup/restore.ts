@@ -6,6 +6,7 @@ import { verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { isNumbered, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import type { Config } from '@odograph/runtime/config';
+import { Settings } from '@odograph/runtime/settings';
 import type { Client } from 'pg';
 import type { Engines } from '../installation/engines.ts';
 import { readArchive } from './archive.ts';
@@ -141,7 +142,7 @@ async function installSecrets(config: Config, secrets: Record<string, string>): 
 function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, { backup: unknown; here: unknown }> {
   const here = plainSettings(config);
   const names = Object.keys(manifest.settings).filter(
-    (name) => !isDeepStrictEqual(manifest.settings[name], here[name]),
+    (name) => name in Settings.properties && !isDeepStrictEqual(manifest.settings[name], here[name]),
   );
   return Object.fromEntries(names.map((name) => [name, { backup: manifest.settings[name], here: here[name] }]));
 }

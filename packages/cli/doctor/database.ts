@@ -2,7 +2,8 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { findDatabaseFaults } from '@odograph/database/installation';
 import { findMissingMigrations, UnsupportedDatabase } from '@odograph/database/migrate';
 import type { Tables } from '@odograph/database/tables';
-import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
+import type { Config } from '@odograph/runtime/config';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { type Kysely, sql } from 'kysely';
 import { findChangedSettings, findExcessRights, listReportLogins } from '../installation/report-logins.ts';
 import {

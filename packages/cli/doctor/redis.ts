@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
 import type { Config } from '@odograph/runtime/config';
+import { limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { type Check, type ClockReading, checkClock, expectThat, fault, isOlder, ok, warning } from './check.ts';
@@ -118,9 +119,9 @@ export async function checkQueues(redisUrl: string, config: Config): Promise<Che
     const jobs = (await countUnfinishedJobs(uploads)) + (await countUnfinishedJobs(late));
     const schedules = await maintenance.getJobSchedulers();
     const due = schedules.map(({ key, next = Date.now() }) => ({ name: key, dueMs: next }));
-    const detail = `${jobs} of ${config.UPLOAD_BACKLOG_JOBS} jobs`;
+    const detail = `${jobs} of ${limits.maxBacklogJobs} jobs`;
     return [
-      jobs <= config.UPLOAD_BACKLOG_JOBS / 2
+      jobs <= limits.maxBacklogJobs / 2
         ? ok('backlog', detail)
         : warning('backlog', detail, 'see that ingest runs and keeps up (docs/performance.md)'),
       checkSchedules(due, await maintenance.getFailedCount(), Date.now()),

@@ -66,10 +66,8 @@ it('lets the checks of other networks pass those that wait for their own network
 describe('a broker under guessing', () => {
   let platform: TestPlatform;
   beforeAll(async () => {
-    platform = await startTestPlatform([brokerService], {
-      MQTT_FAILURES_PER_DEVICE: '3',
-      MQTT_FAILURES_PER_ADDRESS: '300',
-    });
+    const limits = { maxConnectFailuresPerDevice: 3, maxConnectFailuresPerAddress: 300 };
+    platform = await startTestPlatform([brokerService], {}, limits);
   });
   afterAll(() => platform.stop());
 

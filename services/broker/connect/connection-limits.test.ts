@@ -11,7 +11,7 @@ import { hasOpenssl } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, expect, it } from 'vitest';
 import { openSocket } from '../broker.fixture.ts';
-import { brokerService, createBrokerService } from '../service.ts';
+import { brokerService } from '../service.ts';
 import { createSelfSigned } from './certificates.fixture.ts';
 
 let platform: TestPlatform;
@@ -31,8 +31,8 @@ const openSockets = (list: readonly Socket[]) => list.filter((socket) => !socket
 const refusedFor = async (reason: string) =>
   (await platform.metrics.getSingleMetricAsString('odograph_broker_refused_total')).includes(`reason="${reason}"`);
 
-it('keeps the connections that are open at MQTT_MAX_CONNECTIONS, and closes further ones', async () => {
-  platform = await startTestPlatform([brokerService], { MQTT_MAX_CONNECTIONS: '1' });
+it('keeps the connections that are open at the limit, and closes further ones', async () => {
+  platform = await startTestPlatform([brokerService], {}, { maxDeviceConnections: 1 });
   const first = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
   await expect(connectDevice(platform.mqttUrl, await createDevice(platform.db))).rejects.toThrow('closed');
   await first.upload({ timestamp: 1 });
@@ -40,7 +40,7 @@ it('keeps the connections that are open at MQTT_MAX_CONNECTIONS, and closes furt
 });
 
 it('closes the oldest silent connection for a new one, so that devices connect while a stranger holds all it may', async () => {
-  platform = await startTestPlatform([createBrokerService({ maximum: 20, maximumPerNetwork: 5000 })]);
+  platform = await startTestPlatform([brokerService], {}, { maxUnauthenticatedConnections: 20 });
   const silent = await openSilent(platform.mqttUrl, 60);
   await eventually(async () => expect(openSockets(silent)).toBe(20));
   const devices = await Promise.all(
@@ -54,7 +54,7 @@ it('closes the oldest silent connection for a new one, so that devices connect w
 });
 
 it('closes new connections of an address with too many silent ones, and none of another address', async () => {
-  platform = await startTestPlatform([createBrokerService({ maximum: 10_000, maximumPerNetwork: 5 })]);
+  platform = await startTestPlatform([brokerService], {}, { maxUnauthenticatedConnectionsPerAddress: 5 });
   const silent = await openSilent(platform.mqttUrl, 20);
   await eventually(async () => expect(openSockets(silent)).toBe(5));
   await expect(connectDevice(platform.mqttUrl, await createDevice(platform.db))).rejects.toThrow('closed');
@@ -74,11 +74,8 @@ it.skipIf(!hasOpenssl)('counts connections before their TLS handshake', async ()
   const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
   const { certificate, key } = createSelfSigned(directory, 'localhost');
   const port = String(await freePort());
-  platform = await startTestPlatform([createBrokerService({ maximum: 5, maximumPerNetwork: 5000 })], {
-    MQTT_TLS_CERTIFICATE: certificate,
-    MQTT_TLS_KEY: key,
-    MQTTS_PORT: port,
-  });
+  const settings = { MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key, MQTTS_PORT: port };
+  platform = await startTestPlatform([brokerService], settings, { maxUnauthenticatedConnections: 5 });
   const url = `mqtts://127.0.0.1:${port}`;
   const silent = await openSilent(url, 20);
   await eventually(async () => expect(openSockets(silent)).toBe(5));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { deviceTopic } from '@odograph/contracts/topics';
+import type { Limits } from '@odograph/runtime/limits';
 import { DeviceThrottle } from '@odograph/sessions/throttle';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -16,8 +17,8 @@ let platform: TestPlatform;
 
 const uploadsPerSecond = 20;
 const burst = 10 * uploadsPerSecond;
-const start = (settings: Record<string, string>) =>
-  startTestPlatform([brokerService], settings).then((started) => (platform = started));
+const start = (limits: Partial<Limits>) =>
+  startTestPlatform([brokerService], {}, limits).then((started) => (platform = started));
 
 /** Publishes as fast as the connection takes it. @returns the number of PUBACKs so far */
 function flood(device: DeviceConnection, uploads: number, payload: string): () => number {
@@ -37,7 +38,7 @@ describe('the broker', () => {
   afterEach(() => platform.stop());
 
   it('reads no more uploads from a flooding device than its rate allows, and delays no other device', async () => {
-    await start({ MQTT_DEVICE_UPLOADS_PER_SECOND: String(uploadsPerSecond) });
+    await start({ deviceUploadsPerSecond: uploadsPerSecond });
     const identity = await createDevice(platform.db);
     const flooding = await connectDevice(platform.mqttUrl, identity);
     const other = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
@@ -59,7 +60,7 @@ describe('the broker', () => {
   });
 
   it('counts the uploads of a device over its connections, and goes on at its rate', async () => {
-    await start({ MQTT_DEVICE_UPLOADS_PER_SECOND: String(uploadsPerSecond) });
+    await start({ deviceUploadsPerSecond: uploadsPerSecond });
     const identity = await createDevice(platform.db);
     const startMs = performance.now();
     const first = await connectDevice(platform.mqttUrl, identity);
@@ -73,7 +74,7 @@ describe('the broker', () => {
   });
 
   it('reads no more bytes from a device than its rate allows', async () => {
-    await start({ MQTT_DEVICE_BYTES_PER_SECOND: '50000' });
+    await start({ deviceBytesPerSecond: 50_000 });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     const acknowledged = flood(device, 200, 'x'.repeat(50_000));
     await delay(2000);
@@ -83,7 +84,7 @@ describe('the broker', () => {
   });
 
   it('applies the rates that an application sets for its devices from their next connection on', async () => {
-    await start({ MQTT_DEVICE_UPLOADS_PER_SECOND: String(uploadsPerSecond) });
+    await start({ deviceUploadsPerSecond: uploadsPerSecond });
     const application = await createApplication(platform.db);
     const identity = await createDevice(platform.db, { applicationId: application.id });
     const setRate = (rate: number | null) =>
@@ -108,7 +109,7 @@ describe('the packets of a device other than uploads', () => {
   const burstPackets = 10 * 50;
   const id = Buffer.from([0, 7]);
   const topic = Buffer.from([0, 1, 120]);
-  beforeAll(() => start({ MQTT_DEVICE_UPLOADS_PER_SECOND: '50' }));
+  beforeAll(() => start({ deviceUploadsPerSecond: 50 }));
   afterAll(() => platform.stop());
   const refused = async (reason: string): Promise<number> => {
     const { values } = (await platform.metrics.getSingleMetric('odograph_broker_refused_total')?.get()) ?? {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Limits } from '@odograph/runtime/limits';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
@@ -20,8 +21,8 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     for (const step of undo.splice(0).reverse()) await step();
   });
 
-  async function start(settings: Record<string, string> = {}): Promise<TestPlatform> {
-    const platform = await startTestPlatform([brokerService], { REDIS_URL: redis.url, ...settings });
+  async function start(limits: Partial<Limits> = {}, settings: Record<string, string> = {}): Promise<TestPlatform> {
+    const platform = await startTestPlatform([brokerService], { REDIS_URL: redis.url, ...settings }, limits);
     undo.push(() => platform.stop());
     return platform;
   }
@@ -99,7 +100,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
   it('replaces a silent connection to Redis, and neither loses nor duplicates its uploads', async () => {
     const proxy = await startStallingProxy(redis.url);
     undo.push(() => proxy.close());
-    const platform = await start({ REDIS_URL: proxy.url });
+    const platform = await start({}, { REDIS_URL: proxy.url });
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     const acknowledged: number[] = [];
@@ -166,7 +167,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
   });
 
   it('sends no PUBACK while the backlog exceeds its limit, fails /health, and recovers below it', async () => {
-    const platform = await start({ UPLOAD_BACKLOG_JOBS: '5' });
+    const platform = await start({ maxBacklogJobs: 5 });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     for (let number = 0; number < 6; number += 1) await device.upload({ timestamp: number });
     await eventually(async () => expect((await health(platform)).text).toContain('backlog'));
@@ -180,8 +181,8 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     await queues.close();
   });
 
-  it('closes connections that exceed UPLOAD_HELD_BYTES, and keeps what it holds', async () => {
-    const platform = await start({ UPLOAD_HELD_BYTES: '300000' });
+  it('closes connections that exceed the memory for held uploads, and keeps what it holds', async () => {
+    const platform = await start({ maxHeldBytes: 300_000 });
     const [first, second] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
     const modest = await connectDevice(platform.mqttUrl, first);
     const greedy = await connectDevice(platform.mqttUrl, second);
@@ -202,7 +203,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
   });
 
   it('stores the uploads under way when it stops, and sends no PUBACK for others', async () => {
-    const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
+    const platform = await start({}, { ACK_TIMEOUT_MS: '100', SHUTDOWN_DRAIN_MS: '0' });
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     const acknowledged: number[] = [];
@@ -215,7 +216,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
   });
 
   it('stops in bounded time while Redis is unavailable and uploads are held', async () => {
-    const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
+    const platform = await start({}, { ACK_TIMEOUT_MS: '100', SHUTDOWN_DRAIN_MS: '0' });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     await redis.kill();
     const acknowledged: number[] = [];

@@ -7,7 +7,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import Type from 'typebox';
 import { inspectPmtiles, type PmtilesFile } from './pmtiles-file.ts';
 
-/** A part must arrive within HTTP_REQUEST_TIMEOUT_MS. */
+/** A part must arrive within the timeout of a request. */
 const maxPartBytes = 4 * 1024 ** 2;
 const maxFileBytes = 20 * 1024 ** 3;
 

@@ -96,14 +96,11 @@ describe('POST /v1/login', () => {
   });
 
   describe('behind the limit', () => {
-    const settings = {
-      QUEUE_PREFIX: `test-${randomUUID()}`,
-      LOGIN_ATTEMPTS_PER_MINUTE: '3',
-      HTTP_TRUST_PROXY: '1',
-    };
+    const settings = { QUEUE_PREFIX: `test-${randomUUID()}`, HTTP_TRUST_PROXY: '1' };
+    const startReplica = () => startTestPlatform([fleetService], settings, { maxLoginFailuresPerMinute: 3 });
     let replicas: TestPlatform[] = [];
     beforeAll(async () => {
-      replicas = [await startTestPlatform([fleetService], settings), await startTestPlatform([fleetService], settings)];
+      replicas = [await startReplica(), await startReplica()];
     });
     afterAll(async () => {
       for (const replica of replicas) await replica.stop();

@@ -323,7 +323,11 @@ describe('the cookie', () => {
 
 describe('wrong passwords', () => {
   it('are limited for an account and address, and for an address in all, as the counts of the login', async () => {
-    const limited = await startTestPlatform([fleetService], { LOGIN_ATTEMPTS_PER_MINUTE: '3', HTTP_TRUST_PROXY: '1' });
+    const limited = await startTestPlatform(
+      [fleetService],
+      { HTTP_TRUST_PROXY: '1' },
+      { maxLoginFailuresPerMinute: 3 },
+    );
     afterAll(() => limited.stop());
     const { name } = await createOperator(db, { passwordHash });
     const from = (address: string) =>

@@ -73,7 +73,7 @@ type Credentials = Type.Static<typeof SignIn>;
 
 /** Signs a browser in. @returns the token of its session. @throws Failure INVALID_CREDENTIALS, TOO_MANY_REQUESTS */
 async function signIn(fleet: Fleet, { name, appId, username, password }: Credentials, address: string) {
-  const { db, loginLimit, config } = fleet;
+  const { db, loginLimit } = fleet;
   if ((name === undefined) === (appId === undefined)) throw invalidParameter('name', 'or appId is required, not both');
   if (name !== undefined) {
     const operator = await loginLimit.attempt({ account: ['operator', name.toLowerCase()], address }, async () =>
@@ -83,7 +83,7 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
       ),
     );
     return db.transaction().execute(async (trx) => {
-      const token = await signInOperator(trx, operator, config.SESSION_SECONDS);
+      const token = await signInOperator(trx, operator);
       const actor = `operator:${operator.name}`;
       await auditChange(trx, { chain: operatorChain, actor, address }, 'operator.sign-in', actor);
       return token;
@@ -93,7 +93,7 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
   const user = await loginLimit.attempt({ account: [appId, username.toLowerCase()], address }, async () =>
     verifyAccount(await findUserOf(db, appId, username), password),
   );
-  return db.transaction().execute((trx) => signInUser(trx, user, config.SESSION_SECONDS));
+  return db.transaction().execute((trx) => signInUser(trx, user));
 }
 
 /** The session of a browser and the password of the person; only the sign-in needs no session. */
@@ -218,8 +218,7 @@ async function findUserOf(db: Database, appId: string, username: string): Promis
 }
 
 /** When a browser session that begins now ends at the latest. */
-const latestEnd = (sessionSeconds: number) =>
-  sql<Date>`now() + make_interval(secs => ${Math.min(sessionDays * 86_400, sessionSeconds)})`;
+const latestEnd = sql<Date>`now() + make_interval(days => ${sessionDays})`;
 
 /**
  * Opens the browser session of an operator whose password matched `passwordHash`. @returns its token
@@ -228,12 +227,11 @@ const latestEnd = (sessionSeconds: number) =>
 async function signInOperator(
   db: Database,
   { id, passwordHash }: { id: string; passwordHash: string },
-  sessionSeconds: number,
 ): Promise<string> {
   const token = createSecret();
   // The row lock makes a concurrent password change wait, so that it sees this session and ends it.
   const { rows } = await sql`insert into sign_in (token_sha256, operator_id, expires_at)
-    select ${hashSecret(token)}, id, ${latestEnd(sessionSeconds)} from operator
+    select ${hashSecret(token)}, id, ${latestEnd} from operator
     where id = ${id} and password_hash = ${passwordHash} and deleted_at is null for share
     returning operator_id`.execute(db);
   if (rows.length === 0) throw new Failure('INVALID_CREDENTIALS');
@@ -244,12 +242,12 @@ async function signInOperator(
  * Opens the browser session of a user whose password matched. @returns its token
  * @throws Failure INVALID_CREDENTIALS if the password has changed or the user has been deleted since
  */
-async function signInUser(db: Database, user: UserAccount, sessionSeconds: number): Promise<string> {
+async function signInUser(db: Database, user: UserAccount): Promise<string> {
   const token = createSecret();
   const session_id = await openUserSession(db, user);
   await db
     .insertInto('sign_in')
-    .values({ token_sha256: hashSecret(token), session_id, expires_at: latestEnd(sessionSeconds) })
+    .values({ token_sha256: hashSecret(token), session_id, expires_at: latestEnd })
     .execute();
   return token;
 }

@@ -1,12 +1,11 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
-/** No token outlives its session, which begins with the login. */
-type TokenLifetimes = Pick<ResolvedConfig, 'SESSION_SECONDS'>;
+/** No token outlives its session, which begins with the login; people then sign in again. */
+const sessionSeconds = 90 * 86_400;
 /** A stolen access token is useless after this time. */
 const accessTokenSeconds = 3600;
 /** A client that refreshes less often than this logs in again. */
@@ -88,11 +87,11 @@ export async function openUserSession(db: Database, { id, passwordHash }: UserAc
 }
 
 /** Issues an access token and a refresh token for a session; only their hashes are stored. */
-export async function issueTokens(db: Database, sessionId: string, lifetimes: TokenLifetimes) {
+export async function issueTokens(db: Database, sessionId: string) {
   const token = createSecret();
   const refreshToken = createSecret();
   const afterSeconds = (seconds: number) => sql<Date>`(select least(now() + make_interval(secs => ${seconds}),
-    created_at + make_interval(secs => ${lifetimes.SESSION_SECONDS})) from session where id = ${sessionId})`;
+    created_at + make_interval(secs => ${sessionSeconds})) from session where id = ${sessionId})`;
   const access = await db
     .insertInto('access_token')
     .values({ token_sha256: hashSecret(token), session_id: sessionId, expires_at: afterSeconds(accessTokenSeconds) })
@@ -166,12 +165,7 @@ async function isWithinGrace(db: Database, { recent, successorSha256 }: Presente
  * its tokens. One reuse within the grace period is accepted, as long as the successor is unused.
  * @throws Failure INVALID_TOKEN for a token that is unknown, revoked, reused or another application's; TOKEN_EXPIRED
  */
-export async function refreshSession(
-  db: Kysely<Tables>,
-  applicationId: number,
-  tokenSha256: Buffer,
-  lifetimes: TokenLifetimes,
-) {
+export async function refreshSession(db: Kysely<Tables>, applicationId: number, tokenSha256: Buffer) {
   // Failures are returned, not thrown: a throw would roll the revocation back.
   const result = await db.transaction().execute(async (trx) => {
     const presented = await lockRefreshToken(trx, applicationId, tokenSha256);
@@ -181,7 +175,7 @@ export async function refreshSession(
       return new Failure('INVALID_TOKEN');
     }
     if (presented.expired) return new Failure('TOKEN_EXPIRED');
-    const tokens = await issueTokens(trx, presented.sessionId, lifetimes);
+    const tokens = await issueTokens(trx, presented.sessionId);
     await spend(trx, tokenSha256, presented.spent ? null : hashSecret(tokens.refresh_token));
     return tokens;
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { SourceFormatName } from '@odograph/contracts/sources';
+import type { Limits } from '@odograph/runtime/limits';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createSource } from '@odograph/testkit/fixtures';
@@ -17,12 +18,7 @@ import { gatewayService } from '../service.ts';
 const heldBytes = 12_000_000;
 const stops: (() => Promise<unknown>)[] = [];
 
-const platform = await usePlatform([gatewayService], {
-  UPLOAD_HELD_BYTES: String(heldBytes),
-  SOURCE_REQUESTS_PER_SECOND: '1000000',
-  SOURCE_BYTES_PER_SECOND: '1000000000',
-  LOGIN_ATTEMPTS_PER_MINUTE: '5',
-});
+const platform = await usePlatform([gatewayService], {}, { maxHeldBytes: heldBytes, maxLoginFailuresPerMinute: 5 });
 const queues = openUploadQueues(platform.config);
 const application = await createApplication(platform.db);
 afterEach(async () => {
@@ -196,14 +192,14 @@ describe('a body', () => {
 });
 
 describe('a sender', () => {
-  const startLimited = async (settings: Record<string, string>) => {
-    const limited = await startTestPlatform([gatewayService], settings);
+  const startLimited = async (limits: Partial<Limits>, settings: Record<string, string> = {}) => {
+    const limited = await startTestPlatform([gatewayService], settings, limits);
     stops.push(() => limited.stop());
     return limited;
   };
 
   it('over its rate is refused with 429 and Retry-After, whatever its request', async () => {
-    const limited = await startLimited({ SOURCE_REQUESTS_PER_SECOND: '1', SOURCE_BYTES_PER_SECOND: '1000000' });
+    const limited = await startLimited({ sourceRequestsPerSecond: 1 });
     const { secret } = await sourceOf('flespi', limited);
     const other = await sourceOf('flespi', limited);
     const sendWith = (one: string) =>
@@ -218,7 +214,7 @@ describe('a sender', () => {
   });
 
   it('may create a number of devices in an hour; further ones are not created, and nothing is refused', async () => {
-    const limited = await startLimited({ SOURCE_NEW_DEVICES_PER_HOUR: '3' });
+    const limited = await startLimited({ maxNewDevicesPerHour: 3 });
     const { secret } = await createSource(limited.db, application, { format: 'flespi', createDevices: true });
     const idents = Array.from({ length: 5 }, () => randomUUID());
     const ids = idents.map((ident) => `${application.appId}:${ident}`);
@@ -236,7 +232,7 @@ describe('a sender', () => {
       await redis.end('SIGKILL');
       await rm(directory, { recursive: true, force: true });
     });
-    const limited = await startLimited({ REDIS_URL: redis.url });
+    const limited = await startLimited({}, { REDIS_URL: redis.url });
     const own = openUploadQueues(limited.config);
     stops.unshift(() => own.close());
     const { secret } = await sourceOf('flespi', limited);

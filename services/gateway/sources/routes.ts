@@ -8,7 +8,7 @@ import type { Database } from '@odograph/database/database';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Backlog } from '@odograph/queue/backlog';
-import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Limits } from '@odograph/runtime/limits';
 import type { Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -38,7 +38,7 @@ interface EndpointOptions {
   readonly intake: MessageIntake;
   readonly usage: UsageCounts;
   readonly metrics: GatewayMetrics;
-  readonly config: ResolvedConfig;
+  readonly standard: Limits;
   /** Why nothing can be stored now; undefined when it can. */
   unavailable(): string | undefined;
 }
@@ -123,7 +123,7 @@ async function admit(
   request.sender = sender;
   const announced = request.headers['content-length'];
   const bytes = endpoint.method === 'GET' ? 0 : announced === undefined ? maximumBodyBytes : Number(announced);
-  options.limits.take(idOf(sender), ratesOf(sender, options.config), Math.min(bytes, maximumBodyBytes));
+  options.limits.take(idOf(sender), ratesOf(sender, options.standard), Math.min(bytes, maximumBodyBytes));
   const reason = options.unavailable();
   if (reason !== undefined) throw new Failure('OVERLOADED', reason, { retryAfterSeconds });
   const heldBytes = Math.min(bytes, maximumBodyBytes) + overheadBytes;
@@ -166,17 +166,17 @@ function basicCredentials(value: string): [name: string, secret: string] {
 const idOf = (sender: Sender) =>
   sender.kind === 'source' ? `source ${sender.source.id}` : `device ${sender.device.id}`;
 
-function ratesOf(sender: Sender, config: ResolvedConfig): SenderRates {
+function ratesOf(sender: Sender, standard: Limits): SenderRates {
   if (sender.kind === 'source') {
     return {
-      requestsPerSecond: config.SOURCE_REQUESTS_PER_SECOND,
-      bytesPerSecond: config.SOURCE_BYTES_PER_SECOND,
+      requestsPerSecond: standard.sourceRequestsPerSecond,
+      bytesPerSecond: standard.sourceBytesPerSecond,
     };
   }
   const { uploadsPerSecond, bytesPerSecond } = sender.device;
   return {
-    requestsPerSecond: uploadsPerSecond ?? config.MQTT_DEVICE_UPLOADS_PER_SECOND,
-    bytesPerSecond: bytesPerSecond ?? config.MQTT_DEVICE_BYTES_PER_SECOND,
+    requestsPerSecond: uploadsPerSecond ?? standard.deviceUploadsPerSecond,
+    bytesPerSecond: bytesPerSecond ?? standard.deviceBytesPerSecond,
   };
 }
 
@@ -245,23 +245,23 @@ function readBody(format: SourceFormatName, { query, body, headers }: FastifyReq
 
 /** Opens the HTTP endpoints for other systems and apps. */
 export async function openSourceEndpoints(
-  { http, config, logger, onStop }: ServiceHost<Http>,
+  { http, config, limits, logger, onStop }: ServiceHost<Http>,
   { db, redis, backlog, metrics }: { db: Database; redis: Redis; backlog: Backlog; metrics: GatewayMetrics },
   { held, uploads }: { held: HeldBytes; uploads: GatewayUploads },
 ): Promise<void> {
   const usage = new UsageCounts(db, logger);
   onStop('counts of sources', () => usage.stop());
   await addSourceEndpoints(http, {
-    ...{ config, metrics, held, usage },
+    ...{ standard: limits, metrics, held, usage },
     senders: new Senders({
       ...{ db, logger },
-      failuresPerSecret: config.LOGIN_ATTEMPTS_PER_MINUTE,
+      failuresPerSecret: limits.maxLoginFailuresPerMinute,
       failuresPerNetwork: config.HTTP_REQUESTS_PER_MINUTE,
     }),
     limits: new SenderLimits(),
     intake: new MessageIntake({
       ...{ db, logger, usage, uploads },
-      newDevicesPerHour: config.SOURCE_NEW_DEVICES_PER_HOUR,
+      newDevicesPerHour: limits.maxNewDevicesPerHour,
     }),
     unavailable() {
       if (redis.status !== 'ready') return 'Redis is away';

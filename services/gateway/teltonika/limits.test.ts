@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { encodeAnswer } from '@odograph/codec/teltonika/commands';
 import { encodeHello } from '@odograph/codec/teltonika/encode';
+import type { Limits } from '@odograph/runtime/limits';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, createImei } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGatewayService, gatewayService } from '../service.ts';
+import { gatewayService } from '../service.ts';
 
-const throttledGateway = createGatewayService({ uploadsPerSecond: 1, bytesPerSecond: 1024 ** 2 });
 let port: number;
 const open: { close(): unknown }[] = [];
 
@@ -21,8 +21,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-async function startGateway(settings: Record<string, string>, service = gatewayService): Promise<TestPlatform> {
-  const gateway = await startTestPlatform([service], { TELTONIKA_PORT: String(port), ...settings });
+async function startGateway(settings: Record<string, string>, limits: Partial<Limits> = {}): Promise<TestPlatform> {
+  const gateway = await startTestPlatform([gatewayService], { TELTONIKA_PORT: String(port), ...settings }, limits);
   open.push({ close: () => gateway.stop() });
   return gateway;
 }
@@ -58,12 +58,6 @@ describe('the listener for Teltonika devices', () => {
     expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="network"} 2');
   });
 
-  it('accepts connections and no datagrams without TELTONIKA_UDP', async () => {
-    const gateway = await startGateway({ TELTONIKA_UDP: 'false', TELTONIKA_NETWORKS: '127.0.0.0/8' });
-    expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
-    await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
-  });
-
   it.each([
     ['before', 150, 0],
     // As many before it as a device sends in minutes are no flood.
@@ -83,7 +77,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('drops and counts the datagrams of an address above its rate', async () => {
-    const gateway = await startGateway({}, throttledGateway);
+    const gateway = await startGateway({}, { teltonikaUploadsPerSecondOfAddress: 1 });
     const device = await createTracker(gateway, 'udp');
     expect(await device.send()).toBe(1);
     for (let count = 0; count < 20; count += 1) await device.write(Buffer.alloc(20));
@@ -91,7 +85,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('reads the connections of an address no faster than its rate', async () => {
-    const gateway = await startGateway({}, throttledGateway);
+    const gateway = await startGateway({}, { teltonikaUploadsPerSecondOfAddress: 1 });
     const throttled = () => gateway.metrics.getSingleMetricAsString('odograph_gateway_throttled_total');
     expect(await throttled()).toContain('total 0');
     const trackers = [];
@@ -102,7 +96,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('reads messages no faster than the packets of a device, and loses none', async () => {
-    const gateway = await startGateway({ MQTT_DEVICE_UPLOADS_PER_SECOND: '1' });
+    const gateway = await startGateway({}, { deviceUploadsPerSecond: 1 });
     const socket = connect(port, '127.0.0.1').resume();
     open.push({ close: () => socket.destroy() });
     await once(socket, 'connect');

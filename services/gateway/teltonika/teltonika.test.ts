@@ -18,10 +18,7 @@ const open: { close(): unknown }[] = [];
 const heldBytes = 100_000;
 
 const port = await freePort();
-const platform = await usePlatform([gatewayService], {
-  TELTONIKA_PORT: String(port),
-  UPLOAD_HELD_BYTES: String(heldBytes),
-});
+const platform = await usePlatform([gatewayService], { TELTONIKA_PORT: String(port) }, { maxHeldBytes: heldBytes });
 const queues = openUploadQueues(platform.config);
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();

@@ -234,7 +234,7 @@ describe('stored trips', () => {
 
 describe('uploads', () => {
   it('become trips without a request, also when repeated and out of order', async () => {
-    const platform = await startTestPlatform([ingestService], { TRIPS_PAUSE_MS: '1' });
+    const platform = await startTestPlatform([ingestService]);
     const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
     try {
       const vehicle = await createVehicle(db, application);

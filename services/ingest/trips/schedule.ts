@@ -54,7 +54,7 @@ export async function segmentDueVehicles(
 
 /** Segments trips from the queue: one job per second for the whole platform, whatever the number of workers. */
 export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
-  const { config, logger } = host;
+  const { config, limits, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('trips', connection);
   host.onStop('trips queue', () => queue.close());
@@ -69,7 +69,7 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
       const days = config.RETENTION_DAYS;
       const horizonMicroseconds = days === 0 ? null : Date.now() * 1000 - days * dayMicroseconds;
       const options = {
-        pauseMs: config.TRIPS_PAUSE_MS,
+        pauseMs: limits.minTripsIntervalMs,
         limits: { readings: readingsPerTurn, horizonMicroseconds },
         logger,
         isOver: () => stopping.signal.aborted || performance.now() - start > maxJobMs,

@@ -6,7 +6,7 @@ import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow } from '@odograph/runtime/clock';
-import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Limits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
@@ -111,7 +111,7 @@ interface UploadProcessing {
   logger: Logger;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
-  config: Pick<ResolvedConfig, 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'>;
+  limits: Pick<Limits, 'maxReadingAgeDays' | 'maxNewChunksPerHour' | 'maxQuarantinedUploadsPerHour'>;
 }
 
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
@@ -169,15 +169,15 @@ function describeBatch(uploads: QueuedUpload[]): UploadBatch {
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing) {
-  const { db, sealer, metrics, delayed, progress, logger, rejects, changes, config } = processing;
+  const { db, sealer, metrics, delayed, progress, logger, rejects, changes, limits } = processing;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
-  const batches = new BatchStore(db, sealer, new QuarantineQuota(config.QUARANTINE_UPLOADS_PER_HOUR));
-  const chunkBudget = new ChunkBudget(db, config.READING_NEW_CHUNKS_PER_HOUR);
+  const batches = new BatchStore(db, sealer, new QuarantineQuota(limits.maxQuarantinedUploadsPerHour));
+  const chunkBudget = new ChunkBudget(db, limits.maxNewChunksPerHour);
   const { live, late } = createBatchers(async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
     const nowMs = latestNow();
-    const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);
+    const decoded = decodeUploads(uploads, nowMs, limits.maxReadingAgeDays);
     for (const [reason, count] of decoded.flatMap(({ absentValues = {} }) => Object.entries(absentValues))) {
       metrics.absentValues.inc({ reason }, count);
     }

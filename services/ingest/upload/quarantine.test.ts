@@ -12,10 +12,11 @@ import { openIngest, upload } from './uploads.fixture.ts';
 const quota = 20;
 const start = 1_750_000_000;
 
-const platform = await usePlatform([ingestService], {
-  QUARANTINE_UPLOADS_PER_HOUR: String(quota),
-  UPLOAD_MAX_DELAY_SECONDS: '1',
-});
+const platform = await usePlatform(
+  [ingestService],
+  {},
+  { maxQuarantinedUploadsPerHour: quota, maxUploadDelaySeconds: 1 },
+);
 const queue = openIngest(platform);
 afterAll(() => queue.close());
 
@@ -219,7 +220,7 @@ describe('a database error', () => {
     expect(await row()).toEqual({ id: quarantineId, resolved: true });
   });
 
-  it('of an outage is retried, and /health fails while an upload waits longer than UPLOAD_MAX_DELAY_SECONDS', async () => {
+  it('of an outage is retried, and /health fails while an upload waits for too long', async () => {
     const health = () => platform.anonymous.get('/health');
     await failWith('57P03');
     expect((await health()).status).toBe(200);

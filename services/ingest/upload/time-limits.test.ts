@@ -11,10 +11,7 @@ const chunksPerHour = 5;
 const firstDay = Date.UTC(1972, 0, 1) / 1000 + Math.floor(Math.random() * 10) * 400 * 86_400;
 const month = 30 * 86_400;
 
-const platform = await usePlatform([ingestService], {
-  READING_MAX_AGE_DAYS: '730',
-  READING_NEW_CHUNKS_PER_HOUR: String(chunksPerHour),
-});
+const platform = await usePlatform([ingestService], {}, { maxReadingAgeDays: 730, maxNewChunksPerHour: chunksPerHour });
 const queue = openIngest(platform);
 const application = await createApplication(platform.db);
 afterAll(() => queue.close());
@@ -41,7 +38,7 @@ async function quarantine({ deviceId }: TestVehicle) {
   return rows;
 }
 
-describe('a reading older than READING_MAX_AGE_DAYS', () => {
+describe('a reading older than two years', () => {
   it('goes to quarantine alone and is stored by a replay', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const now = Math.floor(Date.now() / 1000);

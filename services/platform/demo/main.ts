@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
-import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { type Config, InvalidSettings, readConfig, shutdownTimeoutMs } from '@odograph/runtime/config';
 import { type Logger, openLogger } from '@odograph/runtime/logger';
 import type { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import closeWithGrace from 'close-with-grace';
@@ -58,7 +58,7 @@ async function runDemo(config: Config, logger: Logger, opensBrowser: boolean): P
     throw portFailure(error, config) ?? error;
   });
   let stopDevices = async (): Promise<void> => undefined;
-  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err }) => {
+  closeWithGrace({ delay: shutdownTimeoutMs(config), logger: false }, async ({ err }) => {
     if (err) logger.fatal({ err }, 'unhandled error');
     await stopDevices();
     await platform.stop();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The directory has no room for an export: EXPORT_MAX_BYTES, or the disk. The message is shown to the client. */
+/** The directory has no room for an export: exports fill their share of the disk, or all of it. The message is shown to the client. */
 export class NoRoom extends Error {}
 
 /** A file while it is written, under a name of its own: another process may write the same export. */
@@ -60,7 +60,8 @@ export class ExportFiles {
         for (const piece of pieces) {
           const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
           bytes += data.length;
-          if (others + bytes > this.#maximumBytes) throw new NoRoom('exports take all of EXPORT_MAX_BYTES');
+          if (others + bytes > this.#maximumBytes)
+            throw new NoRoom(`exports take all of their ${Math.round(this.#maximumBytes / 1024 ** 2)} MiB`);
           await handle.writeFile(data).catch(asNoRoom);
         }
       },
@@ -121,6 +122,6 @@ export class ExportFiles {
 }
 
 function asNoRoom(error: NodeJS.ErrnoException): never {
-  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') throw new NoRoom('the disk of EXPORT_DIRECTORY is full');
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') throw new NoRoom('the disk of the exports is full');
   throw error;
 }

@@ -198,7 +198,7 @@ export class ExportJobs {
     }
     const { mediaType, fileName } = openExport(job.data);
     const handle = await this.#options.files.open(job.id ?? '').catch((cause: unknown) => {
-      throw new Failure('NOT_FOUND', 'the file is not in EXPORT_DIRECTORY of this process', {}, { cause });
+      throw new Failure('NOT_FOUND', 'the file is not in DATA_DIR/exports of this process', {}, { cause });
     });
     return { handle, mediaType, fileName };
   }

@@ -25,7 +25,7 @@ async function storeDrive(vehicleId: string): Promise<void> {
     from generate_series(0, ${seconds}::integer - 1) as n`.execute(platform.db);
 }
 
-const platform = await usePlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(1024 ** 2) });
+const platform = await usePlatform([queryService], {}, { maxAnswerBytes: 1024 ** 2 });
 const application = await createApplication(platform.db);
 const client = platform.as(application.token);
 const vehicle = await createVehicle(platform.db, application);

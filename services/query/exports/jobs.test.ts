@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Limits } from '@odograph/runtime/limits';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createUser, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -22,11 +23,8 @@ const interval = { from: '2025-11-21T00:00:00Z', until: '2025-11-22T00:00:00Z' }
 const request = { format: 'csv', ...interval };
 
 /** Starts the service; those with the same prefix share the queue and the files. */
-const start = (prefix: string, settings: Record<string, string> = {}) =>
-  startTestPlatform([queryService], {
-    ...{ QUEUE_PREFIX: prefix, EXPORT_DIRECTORY: join(directory, 'files'), EXPORT_JOBS_PER_APPLICATION: '3' },
-    ...settings,
-  });
+const start = (prefix: string, limits: Partial<Limits> = {}) =>
+  startTestPlatform([queryService], { QUEUE_PREFIX: prefix, DATA_DIR: directory }, { maxExportJobs: 3, ...limits });
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-exports-'));
@@ -52,7 +50,7 @@ async function createFilledVehicle({ id: applicationId }: TestApplication, readi
 }
 
 const pathOf = ({ id }: { id: string }) => `/v1/x/exports/${id}`;
-const filesOf = async (id: string) => (await readdir(join(directory, 'files'))).filter((name) => name.includes(id));
+const filesOf = async (id: string) => (await readdir(join(directory, 'exports'))).filter((name) => name.includes(id));
 
 async function ended(job: { id: string }, at = client) {
   return eventually(async () => {
@@ -87,7 +85,7 @@ describe('an export job', () => {
     expect(done).toMatchObject({ state: 'DONE', progress: 1, rows: count, bytes: Buffer.byteLength(direct.body) });
     expect(Date.parse(done.expiresAt) - Date.parse(done.finishedAt)).toBe(86_400_000);
     const [name = ''] = await filesOf(done.id);
-    expect((await stat(join(directory, 'files', name))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(directory, 'exports', name))).mode & 0o777).toBe(0o600);
   });
 
   it('is created once for concurrent requests with one idempotency key, which rejects a different request', async () => {
@@ -205,12 +203,12 @@ it('an export job survives a restart, and fails clearly when the files have no r
     rows: count + many,
   });
   await after.stop();
-  const full = await start(prefix, { EXPORT_MAX_BYTES: String(1024 ** 2) });
+  const full = await start(prefix, { maxExportBytes: 1024 ** 2 });
   const at = full.as(application.token);
   const refused = await at.post('/v1/x/exports', { ...request, format: 'ndjson' });
   expect(await ended(refused.body, at)).toMatchObject({
     state: 'FAILED',
-    reason: 'exports take all of EXPORT_MAX_BYTES',
+    reason: 'exports take all of their 1 MiB',
   });
   expect(await filesOf(refused.body.id)).toEqual([]);
   await full.stop();

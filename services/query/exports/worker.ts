@@ -104,7 +104,7 @@ const sweepMs = 60_000;
 
 /** Starts to write exports, and to delete them when they are over. */
 export function startExportJobs(
-  { config, logger, metrics, onStop }: ServiceHost,
+  { config, limits, logger, metrics, onStop }: ServiceHost,
   db: Kysely<Tables>,
 ): { readonly jobs: ExportJobs; faults(): readonly string[] } {
   const counter = new Counter({
@@ -117,8 +117,8 @@ export function startExportJobs(
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('exports', connection);
   onStop('query queue exports', () => queue.close());
-  const files = new ExportFiles(config.EXPORT_DIRECTORY ?? join(config.DATA_DIR, 'exports'), config.EXPORT_MAX_BYTES);
-  const jobs = new ExportJobs({ db, queue, files, maxPerApplication: config.EXPORT_JOBS_PER_APPLICATION });
+  const files = new ExportFiles(join(config.DATA_DIR, 'exports'), limits.maxExportBytes);
+  const jobs = new ExportJobs({ db, queue, files, maxPerApplication: limits.maxExportJobs });
 
   const stopped = new AbortController();
   const sweeping = repeat({

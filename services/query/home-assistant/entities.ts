@@ -46,13 +46,16 @@ export function stateTopic({ appId, id }: VehicleKey): string {
   return `${root}/${appId}/${id}`;
 }
 
-function configTopic(prefix: string, name: string, { appId, id }: VehicleKey): string {
-  return `${prefix}/${entities[name]?.component}/${root}_${appId}/${id}_${name}/config`;
+/** The prefix that Home Assistant reads unless it is told another one. */
+export const discoveryPrefix = 'homeassistant';
+
+function configTopic(name: string, { appId, id }: VehicleKey): string {
+  return `${discoveryPrefix}/${entities[name]?.component}/${root}_${appId}/${id}_${name}/config`;
 }
 
 /** The subscription that finds the vehicles of an application that were once announced to Home Assistant. */
-export function announcedTopics(prefix: string, appId: string): string {
-  return configTopic(prefix, 'position', { appId, id: 0 }).replace('0_position', '+');
+export function announcedTopics(appId: string): string {
+  return configTopic('position', { appId, id: 0 }).replace('0_position', '+');
 }
 
 /** Reads the vehicle of a topic of `announcedTopics`. */
@@ -62,12 +65,12 @@ export function parseAnnounced(topic: string): VehicleKey | undefined {
 }
 
 /** The messages that announce a vehicle with its entities. */
-export function announce(prefix: string, vehicle: ShownVehicle): Message[] {
+export function announce(vehicle: ShownVehicle): Message[] {
   const { id, plate, brand, model } = vehicle;
   const state = stateTopic(vehicle);
   const device = { identifiers: [`${root}_${id}`], name: plate, manufacturer: brand, model };
   return Object.entries(entities).map(([name, { component, settings }]) => ({
-    topic: configTopic(prefix, name, vehicle),
+    topic: configTopic(name, vehicle),
     text: JSON.stringify({
       ...settings,
       unique_id: `${root}_${id}_${name}`,
@@ -82,8 +85,8 @@ export function announce(prefix: string, vehicle: ShownVehicle): Message[] {
 }
 
 /** The messages that remove a vehicle with its entities. */
-export function remove(prefix: string, vehicle: VehicleKey): Message[] {
-  return Object.keys(entities).map((name) => ({ topic: configTopic(prefix, name, vehicle), text: '' }));
+export function remove(vehicle: VehicleKey): Message[] {
+  return Object.keys(entities).map((name) => ({ topic: configTopic(name, vehicle), text: '' }));
 }
 
 /** The state of a vehicle. Without a position, Home Assistant shows it as unknown. */

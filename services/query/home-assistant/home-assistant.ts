@@ -13,6 +13,7 @@ import {
   announce,
   announcedTopics,
   availabilityTopic,
+  discoveryPrefix,
   type Message,
   parseAnnounced,
   remove,
@@ -92,7 +93,6 @@ export function startHomeAssistant(options: HomeAssistantOptions): () => Promise
 class HomeAssistant {
   readonly #options: HomeAssistantOptions;
   readonly #appIds: readonly string[];
-  readonly #prefix: string;
   readonly #client: MqttClient;
   readonly #redis: Redis;
   readonly #reader: ChangeReader;
@@ -109,7 +109,6 @@ class HomeAssistant {
     const { config, logger, metrics } = options;
     this.#options = options;
     this.#appIds = appIds;
-    this.#prefix = config.HOME_ASSISTANT_DISCOVERY_PREFIX;
     const registers = [metrics];
     this.#failures = new Counter({
       name: 'odograph_home_assistant_failures_total',
@@ -149,9 +148,9 @@ class HomeAssistant {
   }
 
   #listen(): void {
-    const birthTopic = `${this.#prefix}/status`;
+    const birthTopic = `${discoveryPrefix}/status`;
     this.#client.on('connect', () => {
-      const topics = this.#appIds.map((appId) => announcedTopics(this.#prefix, appId));
+      const topics = this.#appIds.map((appId) => announcedTopics(appId));
       this.#client.subscribeAsync([birthTopic, ...topics], { qos: 1 }).catch((error: unknown) => this.#fail(error));
       this.#retain([{ topic: availabilityTopic, text: 'online' }]).catch((error: unknown) => this.#fail(error));
       this.#startAgain();
@@ -201,7 +200,7 @@ class HomeAssistant {
       if (ids.length > 0) await this.#update(ids, await findShownVehicles(this.#options.db, this.#appIds, ids));
     }
     for (const vehicle of this.#announced.values()) {
-      if (!this.#published.has(vehicle.id)) await this.#retain(remove(this.#prefix, vehicle));
+      if (!this.#published.has(vehicle.id)) await this.#retain(remove(vehicle));
     }
   }
 
@@ -215,7 +214,7 @@ class HomeAssistant {
   async #publish(vehicles: readonly ShownVehicle[]): Promise<void> {
     for (const vehicle of vehicles) {
       const before = this.#published.get(vehicle.id);
-      const messages = announce(this.#prefix, vehicle);
+      const messages = announce(vehicle);
       const announced = JSON.stringify(messages);
       const state = writeState(vehicle);
       if (before?.announced !== announced) await this.#retain(messages);
@@ -230,7 +229,7 @@ class HomeAssistant {
   async #forget(id: number): Promise<void> {
     const published = this.#published.get(id);
     if (!published) return;
-    await this.#retain(remove(this.#prefix, published.vehicle));
+    await this.#retain(remove(published.vehicle));
     this.#published.delete(id);
   }
 

@@ -9,7 +9,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { describe, expect, inject, it } from 'vitest';
-import { createQueryService, queryService } from '../service.ts';
+import { queryService } from '../service.ts';
 import { Answers } from './answers.ts';
 import { ReadBudget } from './read-budget.ts';
 
@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 const budgetBytes = 32 * mebibyte;
 
 /** 10,000 readings, about 50 MB: far more than the buffers between database and client. */
-const platform = await usePlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(budgetBytes) });
+const platform = await usePlatform([queryService], {}, { maxAnswerBytes: budgetBytes });
 const application = await createApplication(platform.db);
 const vehicle = await createVehicle(platform.db, application);
 await sql`insert into reading (time, application_id, vehicle_id, can, mileage, device_id, received_at)
@@ -110,7 +110,7 @@ describe('clients that do not read their pages', () => {
   });
 
   it('are disconnected', async () => {
-    const impatient = await startTestPlatform([createQueryService(500)]);
+    const impatient = await startTestPlatform([queryService], {}, { answerRateWindowMs: 500 });
     try {
       const answer = await openUnread(impatient);
       expect(await heldBytes(impatient)).toBeGreaterThan(0);

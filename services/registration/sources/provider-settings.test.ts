@@ -8,12 +8,14 @@ import { readProviderSettings } from './provider-settings.ts';
 
 const directory = useDirectory();
 
-function read(template: string, mapping?: unknown, more: Record<string, string> = {}) {
-  const path = join(directory, 'mapping.json');
-  writeFileSync(path, typeof mapping === 'string' ? mapping : JSON.stringify(mapping ?? { brand: 'make' }));
-  const config = readConfig({ REGISTRATION_PROVIDER_URL: template, REGISTRATION_PROVIDER_MAPPING: path, ...more });
+function readFile(content: string, more: Record<string, string> = {}) {
+  const path = join(directory, 'provider.json');
+  writeFileSync(path, content);
+  const config = readConfig({ REGISTRATION_PROVIDER: path, ...more });
   return readProviderSettings(resolveConfig(config, { databaseUrl: '', redisUrl: '' }));
 }
+const read = (url: string, fields: unknown = { brand: 'make' }, more: Record<string, string> = {}) =>
+  readFile(JSON.stringify({ url, fields }), more);
 
 describe('readProviderSettings', () => {
   it('refuses a URL whose host depends on the vehicle, with credentials, or without a placeholder', () => {
@@ -26,16 +28,16 @@ describe('readProviderSettings', () => {
       'https://example.org/{plate}/{key}',
       'https://',
     ]) {
-      expect(() => read(template)).toThrow('REGISTRATION_PROVIDER_URL: ');
+      expect(() => read(template)).toThrow('REGISTRATION_PROVIDER: url ');
     }
     expect(read('https://example.org/{plate}?vin={vin}')?.template).toBe('https://example.org/{plate}?vin={vin}');
   });
 
-  it('names every fault of the mapping', () => {
-    const fault = 'REGISTRATION_PROVIDER_MAPPING: ';
-    expect(() => read('https://example.org/{vin}', '{')).toThrow(`${fault}is not readable as JSON`);
-    expect(() => read('https://example.org/{vin}', [])).toThrow(`${fault}must contain an object`);
-    expect(() => read('https://example.org/{vin}', {})).toThrow(`${fault}maps no field`);
+  it('names every fault of the file', () => {
+    const fault = 'REGISTRATION_PROVIDER: ';
+    expect(() => readFile('{')).toThrow(`${fault}is not readable as a JSON object`);
+    expect(() => readFile('[]')).toThrow(`${fault}url must be a URL\n  ${fault}fields must map our fields`);
+    expect(() => readFile('{"keyHeader":"a b"}')).toThrow(`${fault}keyHeader must name a header`);
     expect(() => read('https://example.org/{vin}', { wheels: 'w', brand: 4 })).toThrow(
       /wheels is not a field of a record\n.*brand needs a path/,
     );

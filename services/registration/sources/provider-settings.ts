@@ -46,54 +46,57 @@ function templateFault(template: string): string | undefined {
     : undefined;
 }
 
-function parseMapping(path: string): { mapping: Map<string, string[]>; faults: string[] } {
-  const mapping = new Map<string, string[]>();
-  const faults: string[] = [];
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return { mapping, faults: ['is not readable as JSON'] };
-  }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    return { mapping, faults: ['must contain an object of our field to path in the answer'] };
-  }
-  for (const [name, place] of Object.entries(content)) {
-    const field = fullPath(name);
-    if (field === undefined) faults.push(`${name} is not a field of a record`);
+/** Checks the file that describes a provider. @returns a fault for each wrong part, without values */
+function findFaults({ url, keyHeader, fields }: ProviderFile): string[] {
+  const urlFault = typeof url === 'string' ? templateFault(url) : 'must be a URL';
+  const faults = urlFault === undefined ? [] : [`url ${urlFault}`];
+  const isHeader = typeof keyHeader === 'string' && /^[A-Za-z0-9-]+$/.test(keyHeader);
+  if (keyHeader !== undefined && !isHeader) faults.push('keyHeader must name a header');
+  const mapped = Object.entries(Object(fields));
+  if (mapped.length === 0) faults.push('fields must map our fields to paths in the answer');
+  for (const [name, place] of mapped) {
+    if (fullPath(name) === undefined) faults.push(`${name} is not a field of a record`);
     else if (typeof place !== 'string' || place === '') faults.push(`${name} needs a path such as "data.make"`);
-    else mapping.set(field, place.split('.'));
   }
-  return { mapping, faults: mapping.size === 0 && faults.length === 0 ? ['maps no field'] : faults };
+  return faults;
+}
+
+interface ProviderFile {
+  readonly url?: unknown;
+  readonly keyHeader?: unknown;
+  readonly fields?: unknown;
+}
+
+/** @returns undefined when the file cannot be read as a JSON object */
+function readProviderFile(path: string): ProviderFile | undefined {
+  try {
+    const content: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return typeof content === 'object' && content !== null ? content : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
- * Reads the settings of the provider and its mapping file; returns undefined without REGISTRATION_PROVIDER_URL.
- * @throws InvalidSettings listing all faults by setting, without values
+ * Reads the file that describes the provider; returns undefined without REGISTRATION_PROVIDER.
+ * @throws InvalidSettings listing all faults, without values
  */
 export function readProviderSettings(config: ResolvedConfig, limits = providerLimits): ProviderSettings | undefined {
-  const template = config.REGISTRATION_PROVIDER_URL;
-  if (template === undefined) return undefined;
-  const faults: string[] = [];
-  const fault = templateFault(template);
-  if (fault !== undefined) faults.push(`REGISTRATION_PROVIDER_URL: ${fault}`);
-  const mappingPath = config.REGISTRATION_PROVIDER_MAPPING;
-  if (mappingPath === undefined)
-    faults.push('REGISTRATION_PROVIDER_MAPPING: is required with REGISTRATION_PROVIDER_URL');
-  const read =
-    mappingPath === undefined ? { mapping: new Map<string, string[]>(), faults: [] } : parseMapping(mappingPath);
-  faults.push(...read.faults.map((one) => `REGISTRATION_PROVIDER_MAPPING: ${one}`));
-  if (faults.length > 0) throw new InvalidSettings(faults);
-  const key = config.REGISTRATION_PROVIDER_KEY;
+  const { REGISTRATION_PROVIDER: path, REGISTRATION_PROVIDER_KEY: key } = config;
+  if (path === undefined) return undefined;
+  const file = readProviderFile(path);
+  const faults = file === undefined ? ['is not readable as a JSON object'] : findFaults(file);
+  if (faults.length > 0) throw new InvalidSettings(faults.map((fault) => `REGISTRATION_PROVIDER: ${fault}`));
+  const { url, keyHeader = 'x-api-key', fields } = file as { url: string; keyHeader?: string; fields: object };
+  const mapping = new Map(
+    Object.entries(fields).map(([name, place]) => [fullPath(name) ?? name, String(place).split('.')]),
+  );
   return {
-    template,
-    headers: {
-      accept: 'application/json',
-      ...(key === undefined ? {} : { [config.REGISTRATION_PROVIDER_KEY_HEADER]: key }),
-    },
-    mapping: read.mapping,
+    template: url,
+    headers: { accept: 'application/json', ...(key !== undefined && { [keyHeader]: key }) },
+    mapping,
     sha256: createHash('sha256')
-      .update(JSON.stringify([template, ...read.mapping]))
+      .update(JSON.stringify([url, ...mapping]))
       .digest('hex'),
     limits,
   };

@@ -63,12 +63,11 @@ const testLimits = {
 };
 
 async function startPlatform(path: string, limits: Partial<typeof testLimits> = {}): Promise<void> {
-  const mappingPath = join(directory, 'mapping.json');
-  await writeFile(mappingPath, JSON.stringify(mapping));
+  const file = join(directory, 'provider.json');
+  await writeFile(file, JSON.stringify({ url: (await startProvider()) + path, fields: mapping }));
   platform = await startTestPlatform([createRegistrationService(() => nowMs, { ...testLimits, ...limits })], {
-    REGISTRATION_PROVIDER_URL: (await startProvider()) + path,
     REGISTRATION_PROVIDER_KEY: key,
-    REGISTRATION_PROVIDER_MAPPING: mappingPath,
+    REGISTRATION_PROVIDER: file,
   });
   const client = platform.as((await createApplication(platform.db)).token);
   admin = platform.admin;

@@ -20,8 +20,8 @@ export interface FloodOptions {
   readonly hostileDevices: number;
   /** Between two uploads of an honest device. */
   readonly intervalMs: number;
-  /** Replace the default settings. */
-  readonly settings?: Readonly<Record<string, string>>;
+  /** Of hostile devices; the standard ones without it. */
+  readonly rates?: { readonly device_uploads_per_second: number; readonly device_bytes_per_second: number };
 }
 
 /** Outcome for the hostile devices. */
@@ -158,8 +158,8 @@ export interface FloodedPlatform {
   stop(): Promise<void>;
 }
 
-async function createVehicles(db: Database, count: number): Promise<TestVehicle[]> {
-  const application = await createApplication(db);
+async function createVehicles(db: Database, count: number, rates?: FloodOptions['rates']): Promise<TestVehicle[]> {
+  const application = await createApplication(db, rates);
   const vehicles: TestVehicle[] = [];
   for (let index = 0; index < count; index += 1) vehicles.push(await createVehicle(db, application));
   return vehicles;
@@ -199,16 +199,16 @@ function delaysOf(devices: readonly Honest[]): Pick<Measured, 'pubacks' | 'store
   };
 }
 
-/** Starts broker and ingest in a process of their own, with the default rates of devices. */
+/** Starts broker and ingest in a process of their own. */
 export async function startFloodedPlatform(options: FloodOptions): Promise<FloodedPlatform> {
   const config = await testConfig();
-  const settings = { ...(await settingsFrom(config)), ...options.settings, LOG_LEVEL: 'error' };
+  const settings = { ...(await settingsFrom(config)), LOG_LEVEL: 'error' };
   const platform = await spawnPlatform(['broker', 'ingest'], settings);
   const db = openDatabase({ url: config.DATABASE_URL, name: 'flood', size: 2 });
   const honest = await connectHonest(db, config.MQTT_URL, options.honestDevices);
   const byId = new Map(honest.map((device) => [Number(device.id), device]));
   const startFlood = async (kind: FloodKind, signal: AbortSignal, onClosed: () => void) => {
-    const hostile = await createVehicles(db, options.hostileDevices);
+    const hostile = await createVehicles(db, options.hostileDevices, options.rates);
     const chunksOf = floods[kind]();
     const chunks = hostile.map(({ deviceId }) => chunksOf(deviceId));
     return hostile.map((vehicle, index) => flood(config.MQTT_PORT, vehicle, chunks[index] ?? [], signal, onClosed));

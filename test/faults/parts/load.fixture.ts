@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle, type TestVehicle, unthrottled } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { scale } from './scale.fixture.ts';
@@ -114,7 +114,7 @@ async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise
 
 /** Starts devices of a new application that upload until they are stopped. */
 export async function startLoad({ db, mqttUrl, devices, pauseMs = scale.uploadPauseMs }: LoadOptions): Promise<Load> {
-  const application = await createApplication(db);
+  const application = await createApplication(db, unthrottled);
   const vehicles: TestVehicle[] = [];
   for (let index = 0; index < devices; index += 1) vehicles.push(await createVehicle(db, application));
   const uploaders = vehicles.map((vehicle) => new Uploader(vehicle, mqttUrl, pauseMs));

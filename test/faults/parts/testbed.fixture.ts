@@ -45,7 +45,6 @@ export interface Testbed {
 
 export interface TestbedOptions {
   readonly databaseUrl?: string;
-  readonly settings?: Readonly<Record<string, string>>;
 }
 
 const portOf = (url: string) => Number(new URL(url).port || '5432');
@@ -109,7 +108,7 @@ async function killAll(victims: readonly ProcessName[], running: Running, db: Da
 }
 
 /** Opens a testbed; the caller closes it. */
-export async function openTestbed({ databaseUrl, settings: given = {} }: TestbedOptions = {}): Promise<Testbed> {
+export async function openTestbed({ databaseUrl }: TestbedOptions = {}): Promise<Testbed> {
   const url = databaseUrl ?? testDatabaseUrl();
   const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
   const db = openDatabase({ url, name: 'faults', size: 2 });
@@ -119,7 +118,7 @@ export async function openTestbed({ databaseUrl, settings: given = {} }: Testbed
   const lines = await openLines(mqttPort, redis.port, portOf(url), disk);
   const settings = {
     ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, DATA_DIR: directory },
-    ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn', MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000', ...given },
+    ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn' },
   };
   const clocks = {
     broker: await createSteppedClock(join(directory, 'clock-broker')),
