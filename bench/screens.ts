@@ -2,6 +2,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { browserPath } from '@odograph/testkit/programs';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
+import build from '../scripts/build/build.ts';
 import { defineBenchmark, UsageError } from './parts/benchmark.ts';
 import { planLoad, startOdograph } from './parts/contenders.ts';
 import type { Engines, Pool } from './parts/engines.ts';
@@ -228,6 +229,7 @@ export const benchmark = defineBenchmark(
     if (!['all', 'map', 'list', 'chart'].includes(part)) {
       throw new UsageError(`--part must be map, list, chart or all, not ${part}`);
     }
+    await build();
     const fleet = await createFleet(engines.pool, settings.rate);
     const { httpUrl } = await startServices(engines, ['query', 'fleet', 'console']);
     const browser = await startBrowser();

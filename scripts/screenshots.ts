@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '@odograph/embedded/process/free-port';
 import { childEnvironment } from '@odograph/runtime/config';
+import { freePort } from '@odograph/testkit/free-port';
 import { chromium, type Page } from 'playwright-core';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -60,11 +60,11 @@ interface Demo {
 /** Starts `npm run demo` with data of its own, and waits until its fleet has its history. */
 async function startDemo(): Promise<Demo> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-screenshots-'));
-  const httpPort = await findFreePort();
+  const httpPort = await freePort();
   const settings = {
     DATA_DIR: directory,
     HTTP_PORT: String(httpPort),
-    MQTT_PORT: String(await findFreePort()),
+    MQTT_PORT: String(await freePort()),
     TELTONIKA_PORT: '0',
     LOG_LEVEL: 'error',
   };

@@ -1,3 +1,5 @@
+import { forEachMessage, wireMessage } from './wire-framing.ts';
+
 /** Transaction status of ReadyForQuery: idle, in a transaction, in a failed transaction. */
 export type TransactionStatus = 'I' | 'T' | 'E';
 
@@ -10,13 +12,6 @@ export interface ResponseSummary {
   commandTags: string[];
 }
 
-function backendMessage(type: string, body: Buffer): Buffer {
-  const header = Buffer.alloc(5);
-  header.write(type, 0, 'latin1');
-  header.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([header, body]);
-}
-
 function int32(...values: number[]): Buffer {
   const body = Buffer.alloc(values.length * 4);
   values.forEach((value, index) => {
@@ -25,36 +20,25 @@ function int32(...values: number[]): Buffer {
   return body;
 }
 
-export const authenticationCleartextPassword = (): Buffer => backendMessage('R', int32(3));
-export const authenticationOk = (): Buffer => backendMessage('R', int32(0));
-export const backendKeyData = (processId: number, secret: number): Buffer =>
-  backendMessage('K', int32(processId, secret));
-export const readyForQuery = (status: TransactionStatus): Buffer => backendMessage('Z', Buffer.from(status));
+export const authenticationCleartextPassword = (): Buffer => wireMessage('R', int32(3));
+export const authenticationOk = (): Buffer => wireMessage('R', int32(0));
+export const backendKeyData = (processId: number, secret: number): Buffer => wireMessage('K', int32(processId, secret));
+export const readyForQuery = (status: TransactionStatus): Buffer => wireMessage('Z', Buffer.from(status));
 export const parameterStatus = (name: string, value: string): Buffer =>
-  backendMessage('S', Buffer.from(`${name}\0${value}\0`));
+  wireMessage('S', Buffer.from(`${name}\0${value}\0`));
 
 /** Offers protocol 3.0 to a client that requests a newer minor version or unknown protocol options. */
 export function negotiateProtocolVersion(unknownOptions: readonly string[]): Buffer {
   const names = unknownOptions.map((name) => `${name}\0`).join('');
-  return backendMessage('v', Buffer.concat([int32(0x30000, unknownOptions.length), Buffer.from(names)]));
+  return wireMessage('v', int32(0x30000, unknownOptions.length), Buffer.from(names));
 }
 
 /** Builds CopyInResponse without a column list, which clients do not need. */
-export const copyInResponse = (binary: boolean): Buffer => backendMessage('G', Buffer.from([binary ? 1 : 0, 0, 0]));
+export const copyInResponse = (binary: boolean): Buffer => wireMessage('G', Buffer.from([binary ? 1 : 0, 0, 0]));
 
 /** Builds an ErrorResponse with severity, SQLSTATE and message. */
 export function errorResponse(severity: 'ERROR' | 'FATAL', code: string, message: string): Buffer {
-  return backendMessage('E', Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`));
-}
-
-/** Calls `visit` for each whole message of a response, with its type and its start and end offset. */
-export function forEachMessage(response: Buffer, visit: (type: string, start: number, end: number) => void): void {
-  let start = 0;
-  while (start + 5 <= response.length) {
-    const end = start + 1 + response.readInt32BE(start + 1);
-    visit(String.fromCharCode(response[start] ?? 0), start, end);
-    start = end;
-  }
+  return wireMessage('E', Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`));
 }
 
 /** Summarizes a response; rows are skipped. */

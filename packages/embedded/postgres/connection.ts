@@ -43,8 +43,8 @@ export class Connection implements SessionClient {
   #inbox: Buffer[] = [];
   #inboxBytes = 0;
   #started = false;
-  /** The startup packet of a client that has not sent its password yet. */
-  #login: { minor: number; parameters: ReadonlyMap<string, string> } | undefined;
+  /** The startup parameters of a client that has not sent its password yet. */
+  #login: ReadonlyMap<string, string> | undefined;
   #ending = false;
   #disposed = false;
 
@@ -143,37 +143,37 @@ export class Connection implements SessionClient {
     const startup = readStartupPacket(packet);
     if (startup.kind === 'encryption') this.#send(Buffer.from('N'));
     else if (startup.kind === 'startup') {
-      this.#login = startup;
+      this.#login = startup.parameters;
+      const options = [...startup.parameters.keys()].filter((name) => name.startsWith('_pq_.'));
+      if (startup.minor > 0 || options.length > 0) this.#send(negotiateProtocolVersion(options));
       this.#send(authenticationCleartextPassword());
     } else if (startup.kind === 'cancel') this.#finish();
-    else this.end('0A000', `unsupported frontend protocol ${startup.major}.${startup.minor}: server supports 3.0`);
+    else this.end('0A000', `unsupported frontend protocol ${startup.version}: server supports 3.0`);
     return true;
   }
 
-  #readPassword(login: { minor: number; parameters: ReadonlyMap<string, string> }): boolean {
+  #readPassword(parameters: ReadonlyMap<string, string>): boolean {
     const message = this.#framer.nextMessage(maxPasswordMessageBytes);
     if (message === undefined) return false;
-    const user = login.parameters.get('user') ?? '';
+    const user = parameters.get('user') ?? '';
+    const database = parameters.get('database') ?? user;
     if (messageType(message) !== 'p') this.end('08P01', 'expected a password message');
-    else if (isSame(readText(message, 5).text, this.#context.password)) this.#logIn(login.minor, login.parameters);
-    else this.end('28P01', `password authentication failed for user "${user}"`);
+    else if (!isSame(readText(message, 5).text, this.#context.password))
+      this.end('28P01', `password authentication failed for user "${user}"`);
+    else if (database !== databaseName)
+      this.end('3D000', `database "${database}" does not exist, the embedded server has only "${databaseName}"`);
+    else if (parameters.has('replication')) this.end('0A000', 'the embedded database does not replicate');
+    else this.#logIn(parameters);
     return true;
   }
 
-  #logIn(minor: number, parameters: ReadonlyMap<string, string>): void {
-    const refusal = refuseLogIn(parameters);
-    if (refusal !== undefined) {
-      this.end(refusal.code, refusal.message);
-      return;
-    }
+  #logIn(parameters: ReadonlyMap<string, string>): void {
     this.settings = startupSettings(parameters);
     this.#started = true;
-    const options = [...parameters.keys()].filter((name) => name.startsWith('_pq_.'));
     const reported = new Map(this.#context.serverParameters);
     reported.set('application_name', this.settings.get('application_name') ?? '');
     this.#send(
       Buffer.concat([
-        ...(minor > 0 || options.length > 0 ? [negotiateProtocolVersion(options)] : []),
         authenticationOk(),
         ...[...reported].map(([name, value]) => parameterStatus(name, value)),
         backendKeyData(this.#id, randomInt(2 ** 31 - 1)),
@@ -200,16 +200,4 @@ export class Connection implements SessionClient {
 function isSame(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
-}
-
-function refuseLogIn(parameters: ReadonlyMap<string, string>): { code: string; message: string } | undefined {
-  const database = parameters.get('database') ?? parameters.get('user');
-  if (database !== databaseName) {
-    return {
-      code: '3D000',
-      message: `database "${database}" does not exist, the embedded server has only "${databaseName}"`,
-    };
-  }
-  if (parameters.has('replication')) return { code: '0A000', message: 'the embedded database does not replicate' };
-  return undefined;
 }

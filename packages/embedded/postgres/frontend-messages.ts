@@ -1,11 +1,11 @@
-import { WireFormatError } from './wire-framing.ts';
+import { WireFormatError, wireMessage } from './wire-framing.ts';
 
 /** A request before login. */
 export type StartupPacket =
   | { kind: 'encryption' }
   | { kind: 'cancel' }
-  | { kind: 'unsupported'; major: number; minor: number }
-  | { kind: 'startup'; minor: number; parameters: Map<string, string> };
+  | { kind: 'unsupported'; version: string }
+  | { kind: 'startup'; minor: number; parameters: ReadonlyMap<string, string> };
 
 const cancelRequest = 80877102;
 const sslRequest = 80877103;
@@ -16,9 +16,8 @@ export function readStartupPacket(packet: Buffer): StartupPacket {
   const code = packet.readInt32BE(4);
   if (code === sslRequest || code === gssEncryptionRequest) return { kind: 'encryption' };
   if (code === cancelRequest) return { kind: 'cancel' };
-  const major = code >>> 16;
-  const minor = code & 0xffff;
-  if (major !== 3) return { kind: 'unsupported', major, minor };
+  const [major, minor] = [code >>> 16, code & 0xffff];
+  if (major !== 3) return { kind: 'unsupported', version: `${major}.${minor}` };
   return { kind: 'startup', minor, parameters: readParameters(packet) };
 }
 
@@ -41,21 +40,12 @@ export function readText(message: Buffer, offset: number): { text: string; end: 
   return { text: message.toString('utf8', offset, zero), end: zero + 1 };
 }
 
-/** Builds a message from its type byte and body. */
-export function frontendMessage(type: string, ...body: Buffer[]): Buffer {
-  const length = body.reduce((sum, part) => sum + part.length, 0);
-  const header = Buffer.alloc(5);
-  header.write(type, 0, 'latin1');
-  header.writeInt32BE(length + 4, 1);
-  return Buffer.concat([header, ...body], length + 5);
-}
-
 const text = (value: string): Buffer => Buffer.from(`${value}\0`);
 
-export const queryMessage = (sql: string): Buffer => frontendMessage('Q', text(sql));
-export const syncMessage = (): Buffer => frontendMessage('S');
-export const terminateMessage = (): Buffer => frontendMessage('X');
-export const closeStatementMessage = (name: string): Buffer => frontendMessage('C', Buffer.from('S'), text(name));
+export const queryMessage = (sql: string): Buffer => wireMessage('Q', text(sql));
+export const syncMessage = (): Buffer => wireMessage('S');
+export const terminateMessage = (): Buffer => wireMessage('X');
+export const closeStatementMessage = (name: string): Buffer => wireMessage('C', Buffer.from('S'), text(name));
 
 /** The type byte of a whole message, as a letter. */
 export const messageType = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
@@ -70,7 +60,7 @@ export function readParse(message: Buffer): { statement: string; sql: string; re
   return {
     statement: statement.text,
     sql,
-    renamed: (name) => frontendMessage('P', text(name), message.subarray(statement.end)),
+    renamed: (name) => wireMessage('P', text(name), message.subarray(statement.end)),
   };
 }
 
@@ -80,8 +70,7 @@ export function readBind(message: Buffer): { statement: string; renamed: (name: 
   const statement = readText(message, portal.end);
   return {
     statement: statement.text,
-    renamed: (name) =>
-      frontendMessage('B', message.subarray(5, portal.end), text(name), message.subarray(statement.end)),
+    renamed: (name) => wireMessage('B', message.subarray(5, portal.end), text(name), message.subarray(statement.end)),
   };
 }
 
@@ -91,6 +80,6 @@ export function readTarget(message: Buffer): { kind: string; name: string; renam
   return {
     kind: String.fromCharCode(message[5] ?? 0),
     name: target.text,
-    renamed: (name) => frontendMessage(messageType(message), message.subarray(5, 6), text(name)),
+    renamed: (name) => wireMessage(messageType(message), message.subarray(5, 6), text(name)),
   };
 }

@@ -34,9 +34,7 @@ export function startupSettings(parameters: ReadonlyMap<string, string>): Settin
     setSetting(settings, (match[1] ?? '').replaceAll('-', '_'), (match[2] ?? '').replaceAll(/\\(.)/g, '$1'));
   }
   for (const [name, value] of parameters) {
-    if (!['user', 'database', 'options', 'replication'].includes(name) && !name.startsWith('_pq_.')) {
-      setSetting(settings, name, value);
-    }
+    if (!/^(?:user|database|options|replication|_pq_\..*)$/.test(name)) setSetting(settings, name, value);
   }
   if (/^'?utf-?8'?$/i.test(settings.get('client_encoding') ?? '')) settings.delete('client_encoding');
   const user = parameters.get('user');

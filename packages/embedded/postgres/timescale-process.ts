@@ -30,7 +30,15 @@ function endBroken(error: unknown): void {
   process.exit(70);
 }
 
-/** Opens the embedded database and listens on 127.0.0.1. @throws EADDRINUSE when the port is taken */
+/**
+ * Opens the embedded database and listens on 127.0.0.1.
+ *
+ * `@electric-sql/pglite-socket` (0.2.9) cannot serve it: its queue gives the session to the next client after each message
+ * unless a transaction is open, so Parse, Bind and Execute of two clients interleave. Its clients share settings, roles and
+ * prepared statements. A COPY FROM STDIN gets no data, because each message is executed alone. It checks no password, holds
+ * answers that a client does not read in memory, and does not flush commits to disk.
+ * @throws EADDRINUSE when the port is taken
+ */
 async function startTimescaleServer(options: ChildArguments): Promise<TimescaleServer> {
   const engine = await openEngine(options.dataDirectory);
   const session = new Session(engine, { ...options, onBroken: endBroken });

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
+import { queryMessage, syncMessage } from './frontend-messages.ts';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from './timescaledb.ts';
 import { bind, connectWire, execute, flush, parse } from './wire-client.fixture.ts';
+import { wireMessage } from './wire-framing.ts';
 
 const idleTimeoutMs = 700;
 let dataDirectory: string;
@@ -261,7 +262,7 @@ describe('a client that breaks the protocol', () => {
 
   it('is disconnected after an invalid message', async () => {
     const client = await connectWire(database.url);
-    client.send(frontendMessage('?', Buffer.from('what')));
+    client.send(wireMessage('?', Buffer.from('what')));
     await expect(client.receive()).rejects.toThrow('08P01');
     expect((await pool.query('select 1 as x')).rows).toEqual([{ x: 1 }]);
   });

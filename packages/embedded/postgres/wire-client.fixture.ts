@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { forEachMessage } from './backend-messages.ts';
-import { frontendMessage } from './frontend-messages.ts';
+import { forEachMessage, wireMessage } from './wire-framing.ts';
 
 /** A client that sends single protocol messages, also those that no driver sends. */
 export interface WireClient {
@@ -14,11 +13,11 @@ export interface WireClient {
 const text = (...values: string[]): Buffer => Buffer.from(values.map((value) => `${value}\0`).join(''));
 const number = (bytes: Buffer, at: number): number => bytes.readInt32BE(at);
 
-export const parse = (name: string, sql: string): Buffer => frontendMessage('P', text(name, sql), Buffer.alloc(2));
+export const parse = (name: string, sql: string): Buffer => wireMessage('P', text(name, sql), Buffer.alloc(2));
 export const bind = (portal: string, statement: string): Buffer =>
-  frontendMessage('B', text(portal, statement), Buffer.alloc(6));
-export const execute = (portal: string): Buffer => frontendMessage('E', text(portal), Buffer.alloc(4));
-export const flush = (): Buffer => frontendMessage('H');
+  wireMessage('B', text(portal, statement), Buffer.alloc(6));
+export const execute = (portal: string): Buffer => wireMessage('E', text(portal), Buffer.alloc(4));
+export const flush = (): Buffer => wireMessage('H');
 
 /** Connects and logs in with further startup parameters. */
 export async function connectWire(url: string, parameters: Record<string, string> = {}): Promise<WireClient> {
@@ -66,7 +65,7 @@ export async function connectWire(url: string, parameters: Record<string, string
   header.writeInt32BE(0x30000, 4);
   send(header, body);
   await receive('R');
-  send(frontendMessage('p', text(new URL(url).password)));
+  send(wireMessage('p', text(new URL(url).password)));
   await receive();
   return { socket, send, receive };
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frontendMessage } from './frontend-messages.ts';
-import { WireFormatError, WireFramer } from './wire-framing.ts';
+import { WireFormatError, WireFramer, wireMessage } from './wire-framing.ts';
 
 /** Splits `bytes` at the given offsets. */
 function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
@@ -24,7 +23,7 @@ const message = fc
     fc.constantFrom('Q', 'P', 'B', 'd'),
     fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant(Buffer.alloc(70_000))),
   )
-  .map(([type, body]) => frontendMessage(type, Buffer.from(body)));
+  .map(([type, body]) => wireMessage(type, Buffer.from(body)));
 
 describe('WireFramer', () => {
   it('yields the same messages however the stream is split', () => {
@@ -37,7 +36,7 @@ describe('WireFramer', () => {
   });
 
   it('yields a message that arrives byte by byte', () => {
-    const whole = frontendMessage('Q', Buffer.from('select 1\0'));
+    const whole = wireMessage('Q', Buffer.from('select 1\0'));
     expect(framesOf([...whole].map((byte) => Buffer.from([byte])))).toEqual([whole]);
   });
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
+import { queryMessage, syncMessage } from './frontend-messages.ts';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from './timescaledb.ts';
 import { bind, connectWire, execute, parse } from './wire-client.fixture.ts';
+import { wireMessage } from './wire-framing.ts';
 
 let dataDirectory: string;
 let database: EmbeddedTimescale;
@@ -31,7 +32,7 @@ describe('a byte stream', () => {
     const stream = Buffer.concat([
       ...[parse('cut', `select '${'x'.repeat(100_000)}'`), bind('', 'cut'), execute(''), syncMessage()],
       ...[queryMessage('begin'), queryMessage('select 1/0'), queryMessage('rollback')],
-      ...[frontendMessage('C', Buffer.from('Scut\0')), syncMessage()],
+      ...[wireMessage('C', Buffer.from('Scut\0')), syncMessage()],
     ]);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(stream.length), { maxLength: 12 }), async (offsets) => {
@@ -53,8 +54,8 @@ describe('a byte stream', () => {
 });
 
 describe('COPY', () => {
-  const data = (text: string): Buffer => frontendMessage('d', Buffer.from(text));
-  const done = (): Buffer => frontendMessage('c');
+  const data = (text: string): Buffer => wireMessage('d', Buffer.from(text));
+  const done = (): Buffer => wireMessage('c');
 
   it('reads rows from many messages and writes them back', async () => {
     await pool.query('create table copied (x int, y text)');
@@ -76,7 +77,7 @@ describe('COPY', () => {
     for (const [sql, ...messages] of [
       ['copy missing_table from stdin', data('1\n'), done()],
       ['copy copied from stdin', data('no number\ty\n'), done()],
-      ['copy copied from stdin', data('1\ty\n'), frontendMessage('f', Buffer.from('changed my mind\0'))],
+      ['copy copied from stdin', data('1\ty\n'), wireMessage('f', Buffer.from('changed my mind\0'))],
     ] as const) {
       client.send(queryMessage(sql), ...messages);
       expect(types(await client.receive())).toBe('GEZ');

@@ -29,45 +29,42 @@ export async function superviseChild(
   options: ChildArguments,
   onLine: (line: string) => void,
 ): Promise<SupervisedChild> {
-  const first = await startChild(module, options, onLine);
-  const again = { ...options, port: first.port };
-  let current: StartedChild | undefined = first;
-  let stopping = false;
-  let restartDelayMs = 0;
+  let child = await startChild(module, options, onLine);
+  const { port, durable } = child;
+  const stopping = new AbortController();
 
-  function watch(child: StartedChild): void {
-    const startedAt = performance.now();
-    child.process.once('exit', (code, signal) => {
-      current = undefined;
-      if (stopping) return;
-      onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), restarting`);
-      const stable = performance.now() - startedAt > maxRestartDelayMs;
-      restartDelayMs = stable ? 0 : Math.min(maxRestartDelayMs, 2 * restartDelayMs + 100);
-      restarting = restart();
-    });
-  }
-  async function restart(): Promise<void> {
-    while (!stopping && current === undefined) {
-      await delay(restartDelayMs);
-      if (stopping) return;
-      try {
-        current = await startChild(module, again, onLine);
-        watch(current);
-      } catch (error) {
-        onLine(`restart failed: ${error instanceof Error ? error.message : String(error)}`);
-        restartDelayMs = maxRestartDelayMs;
-      }
+  async function restart(delayMs: number): Promise<void> {
+    await delay(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    if (stopping.signal.aborted) return;
+    try {
+      child = await startChild(module, { ...options, port }, onLine);
+    } catch (error) {
+      onLine(`restart failed: ${error instanceof Error ? error.message : String(error)}`);
+      await restart(nextDelay(delayMs));
     }
   }
-  let restarting = Promise.resolve();
-  watch(first);
-  async function stop(): Promise<void> {
-    stopping = true;
-    await restarting;
-    if (current !== undefined) await stopChild(current.process);
+  async function keepRunning(): Promise<void> {
+    for (let delayMs = 0; !stopping.signal.aborted; ) {
+      const startedAt = performance.now();
+      await ended(child.process);
+      if (stopping.signal.aborted) return;
+      const { exitCode, signalCode } = child.process;
+      onLine(`ended unexpectedly (${signalCode ?? `exit code ${exitCode}`}), restarting`);
+      delayMs = performance.now() - startedAt > maxRestartDelayMs ? 0 : nextDelay(delayMs);
+      await restart(delayMs);
+    }
+    await stopChild(child.process);
   }
-  return { port: first.port, durable: first.durable, stop };
+  const running = keepRunning();
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await stopChild(child.process);
+    await running;
+  }
+  return { port, durable, stop };
 }
+
+const nextDelay = (delayMs: number): number => Math.min(maxRestartDelayMs, 2 * delayMs + 100);
 
 async function startChild(module: URL, options: ChildArguments, onLine: (line: string) => void): Promise<StartedChild> {
   const path = fileURLToPath(module);
