@@ -41,8 +41,8 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
   it('a booking is made, seen in the calendar, made longer and stopped', async () => {
     const id = await createBookable('BK-100-AA');
     const { page, errors, foreignRequests } = await setup.open('/bookings', operator);
-    await page.getByText('No bookings in these days').waitFor();
-    await page.getByRole('button', { name: 'New booking' }).click();
+    await page.getByRole('link', { name: 'BK-100-AA' }).waitFor();
+    await page.getByRole('button', { name: 'New booking', exact: true }).click();
     await save(page);
     await page.getByRole('dialog').getByText('Choose a vehicle.').waitFor();
     await chooseVehicle(page, 'BK-100-AA');
@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await bar.click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('No bookings in these days').waitFor();
+    await bar.waitFor({ state: 'detached' });
     await book(id, 0, 5, 'driver-18');
     await page.reload();
     await page.getByRole('button', { name: /BK-100-AA, driver-18, .*Active/ }).click();
@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await book(id, 0, 20, 'first');
     const { page } = await setup.open(`/bookings?vehicle=${id}`, operator);
     await page.getByRole('button', { name: /BK-200-BB, first/ }).waitFor();
-    await page.getByRole('button', { name: 'New booking' }).click();
+    await page.getByRole('button', { name: 'New booking of BK-200-BB' }).click();
     await page.getByLabel('Driver').fill('second');
     await save(page);
     const vehicle = page.getByRole('dialog').getByRole('group', { name: 'Vehicle' });

@@ -118,6 +118,9 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
 
   it('a command is confirmed, sent once and followed to its outcome', async () => {
     const { page } = await open(`/vehicles/${fleet.parked.id}/commands`);
+    await page.getByText('locked', { exact: true }).waitFor();
+    const danger = page.getByRole('region', { name: 'Starting the engine' });
+    await danger.getByText('The engine cannot be started until').waitFor();
     await page.getByRole('button', { name: 'Sound the horn' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sound the horn' }).click();
     await page.getByRole('row', { name: /Sound the horn.*done/ }).waitFor();

@@ -174,8 +174,13 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await page.getByRole('button', { name: 'Later' }).click();
     await page.waitForURL((url) => url.search.endsWith('period=week'));
     await page.goto(`/vehicles/${fleet.moving.id}/trips`);
-    await page.getByRole('list', { name: 'Trips' }).getByRole('button').first().click();
+    const trips = page.getByRole('region', { name: 'Trips' });
+    await trips
+      .getByRole('button', { name: /^\d\d:\d\d – \d\d:\d\d/ })
+      .first()
+      .click();
     await page.waitForURL(/trips\?until=\d+&trip=./);
+    expect(await page.getByRole('button', { name: 'Later' }).isDisabled()).toBe(true);
     await page.reload();
     await page.locator('.trip-row[aria-current="true"]').waitFor();
     await close(page);

@@ -171,7 +171,12 @@ export const alarmTexts = {
     days: (count: number) => [count === 1 ? '1 day' : `${count} days`, count === 1 ? '1 jour' : `${count} jours`],
     create: ['New booking', 'Nouvelle réservation'],
     onlyVehicle: ['Only the bookings of', 'Seulement les réservations de'],
-    none: ['No bookings in these days', 'Aucune réservation ces jours-là'],
+    noVehicles: ['No vehicles', 'Aucun véhicule'],
+    hidden: (count: string) => [
+      `${count} more vehicles without a booking; choose one to see it`,
+      `${count} autres véhicules sans réservation ; choisissez-en un pour le voir`,
+    ],
+    createFor: (plate: string) => [`New booking of ${plate}`, `Nouvelle réservation de ${plate}`],
     open: ['open', 'ouverte'],
     vehicle: ['Vehicle', 'Véhicule'],
     driver: ['Driver', 'Conducteur'],

@@ -117,6 +117,7 @@ export const vehicleTexts = {
   trips: {
     map: ['Map of the trip', 'Carte du trajet'],
     list: ['Trips', 'Trajets'],
+    today: ['Today', 'Aujourd’hui'],
     none: ['No trips in this week', 'Aucun trajet cette semaine'],
     choose: ['Choose a trip', 'Choisissez un trajet'],
     noPositions: ['This trip has no positions', 'Ce trajet n’a pas de positions'],
@@ -149,6 +150,11 @@ export const vehicleTexts = {
       'OPEN-WINDOWS': ['Open the windows', 'Ouvrir les vitres'],
       'CLOSE-WINDOWS': ['Close the windows', 'Fermer les vitres'],
     } as Lookup,
+    groups: {
+      access: ['Doors and windows', 'Portes et vitres'],
+      find: ['Find the vehicle', 'Trouver le véhicule'],
+      danger: ['Starting the engine', 'Démarrage du moteur'],
+    },
     states: {
       pending: ['waiting', 'en attente'],
       sent: ['sent', 'envoyée'],
@@ -195,6 +201,11 @@ export const vehicleTexts = {
       'Le boîtier l’exécute aussitôt s’il est connecté.',
     ],
     confirmText: {
+      START: ['The engine can be started again.', 'Le moteur pourra de nouveau démarrer.'],
+      'UNLOCK-TRUNK': [
+        'The trunk stays unlocked until it is locked again.',
+        'Le coffre reste ouvert jusqu’au prochain verrouillage.',
+      ],
       IMMOBILIZE: [
         'The engine cannot be started until startup is allowed again. Refused while the vehicle drives.',
         'Le moteur ne pourra démarrer avant une nouvelle autorisation. Refusé tant que le véhicule roule.',

@@ -1,11 +1,12 @@
 import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
+import type { NamedVehicle } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 
 export type Booking = Schema<'CalendarBooking'>;
-export type Calendar = Schema<'Calendar'>;
 
 const dayMs = 86_400_000;
 const pageSize = 5000;
+const maxRows = 500;
 
 /** The lengths of the calendar, in days. */
 export const spans = [1, 7, 14, 28] as const;
@@ -29,42 +30,63 @@ export function dayOf(time: number): string {
   return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
 
-/** Reads the bookings of a interval, the first 5,000, and the open requests. @throws CallFailure */
-export function loadCalendar(
-  appId: string,
-  { from, until }: Interval,
-  vehicleId: string | undefined,
-): Promise<Calendar> {
-  const query = {
-    ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString(), limit: pageSize },
-    ...(vehicleId !== undefined && { vehicleId }),
-  };
-  return answerOf(api.GET('/v1/x/bookings', { params: { query, header: headerFor(appId) } }));
-}
-
 /** A row of the calendar: a vehicle with its bookings. */
 export interface CalendarRow {
-  readonly vehicleId: string;
+  readonly id: string;
   readonly plate: string;
   readonly bookings: readonly Booking[];
 }
 
-/** Gathers bookings by vehicle, sorted by plate. */
-export function rowsOf(bookings: readonly Booking[]): CalendarRow[] {
-  const rows = new Map<string, { vehicleId: string; plate: string; bookings: Booking[] }>();
+/** The rows of the calendar, by plate. */
+export interface Calendar {
+  readonly rows: readonly CalendarRow[];
+  /** Vehicles without a booking that have no row. */
+  readonly hiddenCount: number;
+}
+
+/** Reads the first vehicles by plate. @throws CallFailure */
+async function loadVehicles(appId: string) {
+  const query = { limit: maxRows, sort: 'plate' as const, ...(appId !== '' && { appId }) };
+  const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query } }));
+  // The other format is CSV, as text.
+  const { vehicles, total } = typeof answer === 'string' ? { vehicles: [], total: 0 } : answer;
+  return { vehicles, total: total ?? vehicles.length };
+}
+
+/** Reads the first 5,000 bookings of an interval. @throws CallFailure */
+export async function loadBookings(appId: string, { from, until }: Interval, vehicleId: string | undefined) {
+  const query = {
+    ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString(), limit: pageSize },
+    ...(vehicleId !== undefined && { vehicleId }),
+  };
+  return (await answerOf(api.GET('/v1/x/bookings', { params: { query, header: headerFor(appId) } }))).bookings;
+}
+
+/** Reads the bookings of an interval, and the first vehicles by plate, booked or free. @throws CallFailure */
+export async function loadCalendar(
+  appId: string,
+  interval: Interval,
+  only: NamedVehicle | undefined,
+): Promise<Calendar> {
+  const [bookings, { vehicles, total }] = await Promise.all([
+    loadBookings(appId, interval, only?.id),
+    only === undefined ? loadVehicles(appId) : { vehicles: [only], total: 1 },
+  ]);
+  const rows = new Map(vehicles.map(({ id, plate }) => [id, { id, plate, bookings: [] as Booking[] }]));
   for (const booking of bookings) {
-    const { vehicleId, plate } = booking;
-    const row = rows.get(vehicleId) ?? { vehicleId, plate, bookings: [] };
+    const { vehicleId: id, plate } = booking;
+    const row = rows.get(id) ?? { id, plate, bookings: [] };
     row.bookings.push(booking);
-    rows.set(vehicleId, row);
+    rows.set(id, row);
   }
-  return [...rows.values()].sort((a, b) => a.plate.localeCompare(b.plate) || a.vehicleId.localeCompare(b.vehicleId));
+  const sorted = [...rows.values()].sort((a, b) => a.plate.localeCompare(b.plate) || a.id.localeCompare(b.id));
+  return { rows: sorted, hiddenCount: Math.max(0, total - rows.size) };
 }
 
 /** When a booking ends: when it was stopped, else its end; undefined while it is open. */
 export const endOf = ({ stoppedAt, until }: Booking): string | undefined => stoppedAt ?? until;
 
-/** The part of a interval that a booking takes, each between 0 and 1. */
+/** The part of an interval that a booking takes, each between 0 and 1. */
 export function shareOf(booking: Booking, { from, until }: Interval): { start: number; end: number } {
   const within = (time: number) => Math.min(1, Math.max(0, (time - from) / (until - from)));
   const end = endOf(booking);

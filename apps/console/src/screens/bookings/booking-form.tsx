@@ -8,7 +8,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Booking, faultOf, loadCalendar, otherFaultOf } from './booking-data.ts';
+import { type Booking, faultOf, loadBookings, otherFaultOf } from './booking-data.ts';
 
 interface Draft {
   readonly vehicles: readonly NamedVehicle[];
@@ -75,7 +75,7 @@ interface BookingFormOptions {
 /** The booking as it is now; the calendar of its own start has it. */
 async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
   const start = Date.parse(from);
-  const { bookings } = await loadCalendar(appId, { from: start, until: start + hourMs }, vehicleId);
+  const bookings = await loadBookings(appId, { from: start, until: start + hourMs }, vehicleId);
   return bookings.find((one) => one.bookingId === bookingId);
 }
 

@@ -9,7 +9,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { address } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import { formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
+import { formatFull, formatNumber, formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   type Booking,
@@ -19,7 +19,6 @@ import {
   type Interval,
   intervalOf,
   loadCalendar,
-  rowsOf,
   shareOf,
   spans,
 } from './booking-data.ts';
@@ -70,10 +69,11 @@ interface GridOptions {
   readonly rows: readonly CalendarRow[];
   readonly interval: Interval;
   readonly onLook: (booking: Booking) => void;
+  readonly onNew: (vehicle: NamedVehicle) => void;
 }
 
 /** The calendar: a row for each vehicle, a bar for each booking. */
-function CalendarGrid({ rows, interval, onLook }: GridOptions) {
+function CalendarGrid({ rows, interval, onLook, onNew }: GridOptions) {
   const { bookings: text } = texts.value;
   const now = (Date.now() - interval.from) / (interval.until - interval.from);
   return (
@@ -91,9 +91,14 @@ function CalendarGrid({ rows, interval, onLook }: GridOptions) {
           </div>
         </div>
         <ul>
-          {rows.map(({ vehicleId, plate, bookings }) => (
-            <li key={vehicleId} class="calendar-row">
-              <a href={`/vehicles/${vehicleId}`}>{plate}</a>
+          {rows.map(({ id, plate, bookings }) => (
+            <li key={id} class="calendar-row">
+              <a href={`/vehicles/${id}`}>{plate}</a>
+              {mayChange() && (
+                <Button kind="plain icon" aria-label={text.createFor(plate)} onClick={() => onNew({ id, plate })}>
+                  +
+                </Button>
+              )}
               <div class="calendar-line">
                 {now > 0 && now < 1 && <span class="calendar-now" style={{ left: `${now * 100}%` }} />}
                 {bookings.map((booking) => (
@@ -108,9 +113,9 @@ function CalendarGrid({ rows, interval, onLook }: GridOptions) {
   );
 }
 
-/** The task of the open dialog; `new` has no booking. */
+/** The task of the open dialog; `new` has no booking, and may have its vehicle. */
 type Task =
-  | { readonly kind: 'new' }
+  | { readonly kind: 'new'; readonly vehicle?: NamedVehicle }
   | { readonly kind: 'look' | 'change' | 'stop' | 'delete'; readonly booking: Booking };
 
 function Toolbar({ interval, days, onNew }: { interval: Interval; days: number; onNew: () => void }) {
@@ -258,11 +263,12 @@ function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
     return <Ending appId={appId} booking={now.booking} isStop={isStop} onClose={onClose} onDone={onDone} />;
   }
   const booking = now?.kind === 'change' ? now.booking : undefined;
+  const vehicle = now?.kind === 'new' ? now.vehicle : undefined;
   return (
     <BookingForm
       appId={appId}
       booking={booking}
-      vehicles={vehicles}
+      vehicles={vehicle === undefined ? vehicles : [vehicle]}
       earliest={earliest}
       onClose={onClose}
       onDone={onDone}
@@ -270,28 +276,24 @@ function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
   );
 }
 
-/** The bookings of a interval, a row for each vehicle. */
+/** The bookings of an interval, a row for each vehicle, booked or free. */
 export function BookingCalendar({ appId }: { appId: string }) {
   const { bookings: text } = texts.value;
   const { query } = address.value;
   const days = spans.find((one) => String(one) === query.get('days')) ?? 7;
   const interval = intervalOf(query.get('from'), days);
   const vehicleId = query.get('vehicle') ?? undefined;
-  const { data, failure, reload } = useLoad(
-    () => loadCalendar(appId, interval, vehicleId),
-    [appId, interval.from, days, vehicleId],
-  );
-  const chosen = useLoad<readonly NamedVehicle[]>(
-    () => nameVehicles(appId === '' ? undefined : appId, vehicleId === undefined ? [] : [vehicleId]),
-    [vehicleId],
-  ).data;
+  const { data, failure, reload } = useLoad(async () => {
+    const named = vehicleId === undefined ? [] : await nameVehicles(appId === '' ? undefined : appId, [vehicleId]);
+    return { chosen: named, ...(await loadCalendar(appId, interval, named[0])) };
+  }, [appId, interval.from, days, vehicleId]);
   const task = useSignal<Task | undefined>(undefined);
   const done = () => {
     task.value = undefined;
     reload();
   };
   const now = task.value;
-  const vehicles = vehicleId === undefined ? [] : (chosen ?? []);
+  const vehicles = data?.chosen ?? [];
   return (
     <>
       <Toolbar interval={interval} days={days} onNew={() => assign(task, { kind: 'new' })} />
@@ -304,14 +306,16 @@ export function BookingCalendar({ appId }: { appId: string }) {
       />
       {failure && data && <p class="notice late">{failure}</p>}
       {!data && (failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />)}
-      {data && data.bookings.length === 0 && <Empty title={text.none} />}
-      {data && data.bookings.length > 0 && (
+      {data && data.rows.length === 0 && <Empty title={text.noVehicles} />}
+      {data && data.rows.length > 0 && (
         <CalendarGrid
-          rows={rowsOf(data.bookings)}
+          rows={data.rows}
           interval={interval}
           onLook={(booking) => assign(task, { kind: 'look', booking })}
+          onNew={(vehicle) => assign(task, { kind: 'new', vehicle })}
         />
       )}
+      {data && data.hiddenCount > 0 && <p class="muted">{text.hidden(formatNumber(data.hiddenCount))}</p>}
       {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={interval.from} onDone={done} />}
     </>
   );

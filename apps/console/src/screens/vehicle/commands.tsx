@@ -10,18 +10,22 @@ import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
-/** Every action with its path, and the word of GET /v1/vehicle/actions that says that the device supports it. */
+/**
+ * Every action with its path, the word of GET /v1/vehicle/actions that says that the device supports it, and the group in which
+ * it is shown.
+ */
 const actions = [
-  { action: 'LOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/lock' },
-  { action: 'UNLOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/unlock' },
-  { action: 'IMMOBILIZE', word: 'IMMOBILIZE', path: '/v1/vehicle/immobilize' },
-  { action: 'START', word: 'IMMOBILIZE', path: '/v1/vehicle/start' },
-  { action: 'HONK', word: 'HONK', path: '/v1/vehicle/honk' },
-  { action: 'TURNING-LIGHTS', word: 'TURNING-LIGHTS', path: '/v1/vehicle/lights/on' },
-  { action: 'UNLOCK-TRUNK', word: 'UNLOCK-TRUNK', path: '/v1/vehicle/trunk/unlock' },
-  { action: 'OPEN-WINDOWS', word: 'OPEN-WINDOWS', path: '/v1/vehicle/windows/open' },
-  { action: 'CLOSE-WINDOWS', word: 'CLOSE-WINDOWS', path: '/v1/vehicle/windows/close' },
+  { action: 'LOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/lock', group: 'access' },
+  { action: 'UNLOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/unlock', group: 'access' },
+  { action: 'UNLOCK-TRUNK', word: 'UNLOCK-TRUNK', path: '/v1/vehicle/trunk/unlock', group: 'access' },
+  { action: 'OPEN-WINDOWS', word: 'OPEN-WINDOWS', path: '/v1/vehicle/windows/open', group: 'access' },
+  { action: 'CLOSE-WINDOWS', word: 'CLOSE-WINDOWS', path: '/v1/vehicle/windows/close', group: 'access' },
+  { action: 'HONK', word: 'HONK', path: '/v1/vehicle/honk', group: 'find' },
+  { action: 'TURNING-LIGHTS', word: 'TURNING-LIGHTS', path: '/v1/vehicle/lights/on', group: 'find' },
+  { action: 'START', word: 'IMMOBILIZE', path: '/v1/vehicle/start', group: 'danger' },
+  { action: 'IMMOBILIZE', word: 'IMMOBILIZE', path: '/v1/vehicle/immobilize', group: 'danger' },
 ] as const;
+const groups = ['access', 'find', 'danger'] as const;
 type Choice = (typeof actions)[number];
 type Command = Schema<'Command'>;
 
@@ -37,12 +41,34 @@ const marks: Readonly<Record<Command['state'], string>> = {
 async function load({ id, appId }: LiveVehicle) {
   const header = actingFor(appId);
   const query = { vehicleId: id };
-  const [available, history] = await Promise.all([
+  const statusQuery = { path: { id }, query: { view: 'fleet' as const }, header };
+  const [available, history, status] = await Promise.all([
     answerOf(api.GET('/v1/vehicle/actions', { params: { query, header } })),
     answerOf(api.GET('/v1/x/commands', { params: { query, header } })),
+    // Refused while there is no status, or it is private.
+    api.GET('/v1/vehicle/{id}/status', { params: statusQuery }),
   ]);
   const choices = actions.filter(({ word }) => available.actions.some((one) => one === word));
-  return { choices, commands: history.commands };
+  return { choices, commands: history.commands, status: (status.data ?? {}) as Readonly<Record<string, unknown>> };
+}
+
+/** What the commands change, as the device last reported it. */
+function State({ status }: { status: Readonly<Record<string, unknown>> }) {
+  const { fields, words } = texts.value.vehiclePage;
+  const names = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).filter(
+    (name) => typeof status[name] === 'string' && status[name] !== '',
+  );
+  if (names.length === 0) return null;
+  return (
+    <dl class="card command-state">
+      {names.map((name) => (
+        <div key={name}>
+          <dt>{fields[name]}</dt>
+          <dd>{words[String(status[name])] ?? String(status[name])}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 function Outcome({ command }: { command: Command }) {
@@ -140,17 +166,42 @@ function Confirm({ choice, plate, onClose, onConfirm }: ConfirmOptions) {
   );
 }
 
+function Choice({ choice, onChoose }: { choice: Choice; onChoose: (choice: Choice) => void }) {
+  const note = texts.value.commands.confirmText[choice.action];
+  return (
+    <li>
+      <Button
+        {...(choice.group === 'danger' && { kind: 'danger' })}
+        disabled={!mayChange()}
+        onClick={() => onChoose(choice)}
+      >
+        {nameOf(choice)}
+      </Button>
+      {note && <small class="muted">{note}</small>}
+    </li>
+  );
+}
+
 function Choices({ choices, onChoose }: { choices: readonly Choice[]; onChoose: (choice: Choice) => void }) {
   const { commands: text } = texts.value;
   if (choices.length === 0) return <Empty title={text.noActions} />;
   return (
     <>
-      <div class="actions-grid">
-        {choices.map((choice) => (
-          <Button key={choice.action} disabled={!mayChange()} onClick={() => onChoose(choice)}>
-            {nameOf(choice)}
-          </Button>
-        ))}
+      <div class="command-groups">
+        {groups.map((group) => {
+          const shown = choices.filter((choice) => choice.group === group);
+          if (shown.length === 0) return null;
+          return (
+            <section key={group} class="card command-group" aria-labelledby={`commands-${group}`}>
+              <h2 id={`commands-${group}`}>{text.groups[group]}</h2>
+              <ul>
+                {shown.map((choice) => (
+                  <Choice key={choice.action} choice={choice} onChoose={onChoose} />
+                ))}
+              </ul>
+            </section>
+          );
+        })}
       </div>
       {!mayChange() && <p class="muted">{text.readOnly}</p>}
     </>
@@ -191,6 +242,7 @@ export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: 
   const choice = asked.value;
   return (
     <div class="page">
+      <State status={loaded.data.status} />
       <Choices choices={loaded.data.choices} onChoose={ask} />
       <div role="alert">{failure.value && <p class="notice wrong">{failure.value}</p>}</div>
       {latest && <Steps command={latest} />}

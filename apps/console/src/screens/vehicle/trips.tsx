@@ -19,13 +19,13 @@ import { address, changeQuery, readSeconds } from '../../router.ts';
 import { actingFor } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import {
+  formatClock,
   formatDay,
   formatDistance,
   formatDuration,
   formatNumber,
   formatShown,
   formatSpeed,
-  formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { decimalsOfStep, shownUnit, toShown } from '../../texts/units.ts';
@@ -207,6 +207,8 @@ function TripMap({ trail, moment }: TripMapOptions) {
 }
 
 const weekSeconds = 7 * 86_400;
+/** A week that ended so recently is the latest. */
+const recentSeconds = 3600;
 
 function Totals({ trips }: { trips: readonly Trip[] }) {
   const { trips: text } = texts.value;
@@ -232,17 +234,52 @@ function Totals({ trips }: { trips: readonly Trip[] }) {
   );
 }
 
+interface TripListOptions {
+  readonly trips: readonly Trip[];
+  readonly selected: Trip | undefined;
+  readonly onSelect: (trip: Trip) => void;
+}
+
 function TripRow({ trip, isSelected, onSelect }: { trip: Trip; isSelected: boolean; onSelect: () => void }) {
   const { timestamp, distance, duration, average_speed } = trip;
+  const end = Date.parse(timestamp) + duration * 60_000;
   return (
     <li>
       <button type="button" class="trip-row" aria-current={isSelected} onClick={onSelect}>
-        <strong>{formatTime(timestamp)}</strong>
+        <strong>{`${formatClock(timestamp)} – ${formatClock(end)}`}</strong>
         <span class="number">{formatDistance(distance)}</span>
         <small>{formatDuration(duration * 60)}</small>
         <small class="number">{formatSpeed(average_speed)}</small>
       </button>
     </li>
+  );
+}
+
+/** The trips by the day on which they started, newest first. */
+function TripList({ trips, selected, onSelect }: TripListOptions) {
+  const days = [...new Set(trips.map(({ timestamp }) => formatDay(timestamp)))];
+  const { list, today } = texts.value.trips;
+  const thisDay = formatDay(Date.now());
+  return (
+    <section class="trips-list" aria-label={list}>
+      {days.map((day) => (
+        <section key={day}>
+          <h3>{day === thisDay ? today : day}</h3>
+          <ul aria-label={day}>
+            {trips
+              .filter(({ timestamp }) => formatDay(timestamp) === day)
+              .map((trip) => (
+                <TripRow
+                  key={trip.trip_id}
+                  trip={trip}
+                  isSelected={trip === selected}
+                  onSelect={() => onSelect(trip)}
+                />
+              ))}
+          </ul>
+        </section>
+      ))}
+    </section>
   );
 }
 
@@ -260,19 +297,9 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
   const list = () => {
     if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
     if (data.length === 0) return <Empty title={text.none} />;
-    return (
-      <ul aria-label={text.list}>
-        {data.map((one) => (
-          <TripRow
-            key={one.trip_id}
-            trip={one}
-            isSelected={one === trip}
-            // With its week, the address finds the trip later as well.
-            onSelect={() => changeQuery({ until: String(until), trip: one.trip_id })}
-          />
-        ))}
-      </ul>
-    );
+    // With its week, the address finds the trip later as well.
+    const select = ({ trip_id }: Trip) => changeQuery({ until: String(until), trip: trip_id });
+    return <TripList trips={data} selected={trip} onSelect={select} />;
   };
   return (
     <div class="trips">
@@ -280,12 +307,12 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
         <div class="trips-period">
           <Button onClick={() => move(-weekSeconds)}>{text.earlier}</Button>
           <span>{`${formatDay((until - weekSeconds) * 1000)} – ${formatDay(until * 1000)}`}</span>
-          <Button disabled={end === undefined} onClick={() => move(weekSeconds)}>
+          <Button disabled={Date.now() / 1000 - until < recentSeconds} onClick={() => move(weekSeconds)}>
             {text.later}
           </Button>
         </div>
         {data && <Totals trips={data} />}
-        <div class="trips-list">{list()}</div>
+        {list()}
       </div>
       <div class="trips-main">{trip ? <Replay vehicle={vehicle} trip={trip} /> : <Empty title={text.choose} />}</div>
     </div>
