@@ -29,6 +29,10 @@ declare module 'fastify' {
     /** The operator who makes the request; only in operator routes. */
     operator: Operator;
   }
+  interface FastifyContextConfig {
+    /** Lets `appId` in the query name the application, since a link of a page has no headers. */
+    isLinked?: true;
+  }
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
@@ -165,7 +169,11 @@ const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x
 export const credentialOf = (request: FastifyRequest): string | undefined =>
   accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
 
-const namedApplication = ({ headers }: FastifyRequest): string => String(headers['x-application'] ?? '');
+/** The application that an operator acts for: in a header, or in the query of a path that a page links to. */
+function namedApplication({ headers, query, routeOptions }: FastifyRequest): string {
+  const { appId } = routeOptions.config.isLinked ? (query as { appId?: string }) : {};
+  return String(headers['x-application'] ?? appId ?? '');
+}
 
 /** @throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, UNAUTHORIZED; UNKNOWN_APPLICATION for an operator */
 async function authenticateCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller> {

@@ -22,6 +22,7 @@ const screens = [
   '/vehicles/*',
   '/devices',
   '/devices/*',
+  '/exports',
   '/replay',
   '/accounts',
   '/accounts/*',

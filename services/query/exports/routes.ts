@@ -4,7 +4,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { sendFile } from '@odograph/http/paging';
-import { EmptyAnswer, answers as responses, VehicleId } from '@odograph/http/schemas';
+import { AppId, EmptyAnswer, answers as responses, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../shared/answers.ts';
 import { type Reader, readerOf } from '../shared/read-budget.ts';
@@ -94,10 +94,12 @@ function addFileRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void 
   http.get(
     `${path}/file`,
     {
+      config: { isLinked: true },
       schema: {
         tags: ['exports'],
         summary: 'The file of an export that is done; Range and If-Range resume a download',
         params: ExportPath,
+        querystring: Type.Object({ appId: Type.Optional(AppId) }),
         produces: exportFileTypes,
         response: { ...responses(File, 'NOT_FOUND', 'NO_DATA'), 206: File },
       },

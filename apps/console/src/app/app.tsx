@@ -33,6 +33,7 @@ const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/vehicles$/, lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen)],
   [/^\/vehicles\/\d+(?:\/\w+)?$/, lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen)],
   [/^\/devices(?:\/[^/]+)?$/, lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen)],
+  [/^\/exports$/, lazy(async () => (await import('../screens/exports/screen.tsx')).ExportsScreen)],
   [/^\/replay$/, lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen)],
   [/^\/alarms(?:\/\w+)?$/, lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen)],
   [/^\/bookings(?:\/\w+)?$/, lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen)],

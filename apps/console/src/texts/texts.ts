@@ -4,6 +4,7 @@ import { accountTexts } from './accounts.ts';
 import { alarmTexts } from './alarms.ts';
 import { commonTexts } from './common.ts';
 import { deviceTexts } from './devices.ts';
+import { exportTexts } from './exports.ts';
 import { integrationTexts } from './integrations.ts';
 import { mapSettingsTexts } from './map-settings.ts';
 import type { Pair, TextTree } from './text-tree.ts';
@@ -26,6 +27,7 @@ const tree = {
   ...accountTexts,
   ...mapSettingsTexts,
   ...integrationTexts,
+  ...exportTexts,
 };
 
 function translate(texts: TextTree, column: 0 | 1): object {

@@ -56,10 +56,11 @@ interface VehicleFieldOptions extends Omit<LabelledOptions, 'children'> {
   /** Only vehicles of this application. */
   readonly appId?: string | undefined;
   readonly required?: boolean;
+  readonly initial?: string;
 }
 
 /** A form field for one vehicle, with suggestions by plate, VIN and make while a person types. */
-export function VehicleField({ label, name, appId, hint, required = false }: VehicleFieldOptions) {
+export function VehicleField({ label, name, appId, hint, required = false, initial = '' }: VehicleFieldOptions) {
   const found = useSignal<readonly NamedVehicle[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const list = useId();
@@ -81,6 +82,7 @@ export function VehicleField({ label, name, appId, hint, required = false }: Veh
         list={list}
         autocomplete="off"
         required={required}
+        defaultValue={initial}
         placeholder={texts.value.vehicleHint}
         onInput={({ currentTarget }) => suggest(currentTarget.value.trim())}
       />

@@ -23,7 +23,7 @@ type Tab = (typeof tabs)[number];
 
 function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
   const { vehicle: text, connection: connectionText } = texts.value;
-  const { plate, brand, model, vin, lastContact, parkedSince, location } = vehicle;
+  const { id, appId, plate, brand, model, vin, lastContact, parkedSince, location } = vehicle;
   const connection = fleet.connection.value;
   return (
     <div class="vehicle-title">
@@ -41,6 +41,9 @@ function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
       {connection.state === 'lost' && (
         <span class="notice late">{connectionText.lost(formatTime(connection.sinceMs))}</span>
       )}
+      <a class="button" href={`/exports?${new URLSearchParams({ app: appId, vehicle: `${plate} · ${id}` })}`}>
+        {texts.value.exports.open}
+      </a>
     </div>
   );
 }

@@ -225,6 +225,9 @@ export function VehiclesScreen() {
         <a class="button" href={`/v1/x/vehicles?${csv}`} download="vehicles.csv" data-load>
           {text.download}
         </a>
+        <a class="button" href="/exports">
+          {texts.value.exports.title}
+        </a>
       </div>
       <Rows request={request} names={names} />
     </div>
