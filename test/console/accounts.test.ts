@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { createUser } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { watchPage } from './browser.fixture.ts';
@@ -51,6 +52,29 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await dialog.getByRole('button', { name: 'Delete user' }).click();
     await user.waitFor({ state: 'detached' });
     expect((await signIn()).body.error).toBe('INVALID_CREDENTIALS');
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('lists the Bluetooth keys of a driver, and revokes one', async () => {
+    const { db } = setup.platform;
+    const plate = uniqueName('KEY');
+    const vehicleId = await setup.createNamedVehicle(plate);
+    const { username } = await createUser(db, setup.application, { vehicleIds: [vehicleId], role: 'driver' });
+    await sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until)
+      values (${vehicleId}::integer, ${username}, 'DRIVE', now(), now() + interval '1 day')`.execute(db);
+    const { page, errors } = await setup.open('/accounts/users', await setup.accountOf('operator'));
+    await page.locator('summary', { hasText: username }).click();
+    const keys = page.getByRole('region', { name: `Bluetooth keys: ${username}` });
+    await keys.getByRole('row', { name: plate }).getByRole('button', { name: 'Revoke' }).click();
+    expect(await findAllBarriers(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await keys.getByText('No current or scheduled key').waitFor();
+    const authorization = db
+      .selectFrom('bluetooth_authorization')
+      .select('revoked_at')
+      .where('driver_id', '=', username);
+    expect(await authorization.execute()).toEqual([{ revoked_at: expect.any(Date) }]);
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -199,6 +199,22 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await close(page);
   });
 
+  it('turns location privacy on and off, and lists the private intervals', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.parked.id}/access`);
+    for (const [action, shown] of [
+      ['Turn on', /On since .*: positions are not shown and not stored/],
+      ['Turn off', 'Off: positions are stored.'],
+    ] as const) {
+      await page.getByRole('button', { name: action }).click();
+      await page.getByRole('dialog').getByRole('button', { name: action }).click();
+      await page.getByText(shown).waitFor();
+    }
+    await page.getByText('Private intervals of the last 90 days').click();
+    expect(await page.getByRole('listitem').filter({ hasText: '–' }).count()).toBe(1);
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
   it('lists missing readings, devices in time and readings as stored', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/records`);
     await page

@@ -7,6 +7,7 @@ import { deviceTexts } from './devices.ts';
 import { exportTexts } from './exports.ts';
 import { integrationTexts } from './integrations.ts';
 import { mapSettingsTexts } from './map-settings.ts';
+import { privacyTexts } from './privacy.ts';
 import type { Pair, TextTree } from './text-tree.ts';
 import { vehicleTexts } from './vehicles.ts';
 
@@ -28,6 +29,7 @@ const tree = {
   ...mapSettingsTexts,
   ...integrationTexts,
   ...exportTexts,
+  ...privacyTexts,
 };
 
 function translate(texts: TextTree, column: 0 | 1): object {

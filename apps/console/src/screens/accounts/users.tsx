@@ -12,6 +12,7 @@ import { address, navigate } from '../../router.ts';
 import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { DriverKeys } from './driver-keys.tsx';
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 const length = 20;
@@ -223,9 +224,10 @@ function UserActions({ user: { userId, username }, onPassword, onChanged }: User
 function UserLine(options: UserOptions) {
   const { accounts: text } = texts.value;
   const { user, appId, onChanged } = options;
+  const isOpen = useSignal(false);
   return (
     <li>
-      <details class="user">
+      <details class="user" onToggle={({ currentTarget }) => assign(isOpen, currentTarget.open)}>
         <summary>
           <strong>{user.username}</strong>
           <span class="muted">{text.grantCount(user.grants.length)}</span>
@@ -233,6 +235,7 @@ function UserLine(options: UserOptions) {
         </summary>
         <div class="user-body">
           <Grants user={user} appId={appId} onChanged={onChanged} />
+          {isOpen.value && <DriverKeys username={user.username} appId={appId} />}
           {hasRole('administrator') && <UserActions {...options} />}
         </div>
       </details>

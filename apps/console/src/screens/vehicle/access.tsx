@@ -3,8 +3,10 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { session } from '../../session.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Privacy } from './privacy.tsx';
 
 type Access = Schema<'VehicleAccess'>;
 type Key = Schema<'HeldAuthorization'>;
@@ -107,17 +109,32 @@ function Keys({ authorizations }: Access) {
   );
 }
 
-/** Access to a vehicle: its keys, its bookings, and the users of the application who see it. */
+/** Whether the person may turn location privacy on and off, as far as the role says it; the platform decides. */
+function mayTurnPrivacy({ grants }: Access): boolean {
+  if (session.value.state !== 'signed in') return false;
+  const { person } = session.value;
+  if (person.kind === 'operator') return person.role !== 'viewer';
+  return grants.some(({ username, role }) => username === person.username && role !== 'viewer');
+}
+
+/** Access to a vehicle: whether its positions are stored, its keys, its bookings, and the users of the application who see it. */
 export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { access: text } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { access, bookings } = data;
+  const privacy = <Privacy vehicle={vehicle} mayTurn={mayTurnPrivacy(access)} />;
   if (access.authorizations.length + access.grants.length + bookings.length === 0) {
-    return <Empty title={text.nobody}>{<p>{text.nobodyText}</p>}</Empty>;
+    return (
+      <div class="page">
+        {privacy}
+        <Empty title={text.nobody}>{<p>{text.nobodyText}</p>}</Empty>
+      </div>
+    );
   }
   return (
     <div class="page">
+      {privacy}
       <Keys {...access} />
       <TableSection
         title={text.bookings}
