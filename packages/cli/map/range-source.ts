@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMs } from '@odograph/runtime/clock';
 import type { RangeResponse, Source } from 'pmtiles';
 
 const requestTimeoutMs = 60_000;
 const maxAttempts = 5;
+const backOff = { minMs: 1000, maxMs: 10_000 };
 
 /** A failure that a later attempt may not have. */
 class PassingFailure extends Error {}
@@ -32,7 +34,7 @@ export class RangeSource implements Source {
   }
 
   /**
-   * Reads bytes, fewer where the file ends; failures of the network and of a busy server are retried for 15 seconds.
+   * Reads bytes, fewer where the file ends; failures of the network and of a busy server are retried four times.
    * @throws Error when the server does not answer, has no ranges, or replaced the file since the first answer
    */
   async read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -41,7 +43,7 @@ export class RangeSource implements Source {
         return await this.#request(offset, length);
       } catch (error) {
         if (!(error instanceof PassingFailure) || attempt === maxAttempts) throw error;
-        await delay(1000 * 2 ** (attempt - 1));
+        await delay(backOffMs(attempt, backOff));
       }
     }
   }
