@@ -91,26 +91,23 @@ export const deviceTexts = {
     qrText: ['The same settings as JSON', 'Les mêmes réglages en JSON'],
     copyAll: ['Copy all', 'Tout copier'],
     save: ['Save as JSON', 'Enregistrer en JSON'],
-    importText: [
-      'A CSV file with a header and a line for each device. Columns may have any order; only id and model are required. The whole file is checked before anything is written.',
-      'Un fichier CSV avec un en-tête et une ligne par boîtier. L’ordre des colonnes est libre ; seules id et model sont obligatoires. Le fichier entier est vérifié avant toute écriture.',
+    tryText: [
+      'To try it without the device, send a reading from a terminal:',
+      'Pour essayer sans le boîtier, envoyez un relevé depuis un terminal :',
     ],
-    template: ['Download a template', 'Télécharger un modèle'],
-    file: ['CSV file', 'Fichier CSV'],
-    checking: ['Checking…', 'Vérification…'],
-    writing: ['Creating the devices…', 'Création des boîtiers…'],
-    sound: (name: string, lines: string) => [
-      `${name}: ${lines} devices without a fault. Nothing is written yet.`,
-      `${name} : ${lines} boîtiers sans erreur. Rien n’est encore écrit.`,
-    ],
-    faults: (faults: string, lines: string) => [
-      `${faults} of ${lines} lines have a fault. Nothing is written: mend the file and choose it again.`,
-      `${faults} lignes sur ${lines} ont une erreur. Rien n’est écrit : corrigez le fichier et choisissez-le à nouveau.`,
-    ],
-    line: ['Line', 'Ligne'],
-    column: ['Column', 'Colonne'],
-    fault: ['Fault', 'Erreur'],
-    createMany: (count: string) => [`Create ${count} devices`, `Créer ${count} boîtiers`],
+    command: ['Command', 'Commande'],
+    import: {
+      text: [
+        'A CSV file with a header and a line for each device. Columns may have any order; only id and model are required. The whole file is checked before anything is written.',
+        'Un fichier CSV avec un en-tête et une ligne par boîtier. L’ordre des colonnes est libre ; seules id et model sont obligatoires. Le fichier entier est vérifié avant toute écriture.',
+      ],
+      writing: ['Creating the devices…', 'Création des boîtiers…'],
+      sound: (name: string, lines: string) => [
+        `${name}: ${lines} devices without a fault. Nothing is written yet.`,
+        `${name} : ${lines} boîtiers sans erreur. Rien n’est encore écrit.`,
+      ],
+      create: (count: string) => [`Create ${count} devices`, `Créer ${count} boîtiers`],
+    },
     importDone: (count: string) => [`${count} devices are created`, `${count} boîtiers sont créés`],
     importShownOnce: [
       'Download the credentials before you leave this page: they are not shown again.',
@@ -280,6 +277,7 @@ export const deviceTexts = {
       'All its uploads that wait for a link are replayed, and their readings belong to this vehicle.',
       'Tous ses envois en attente d’une association sont rejoués, et leurs relevés appartiennent à ce véhicule.',
     ],
+    createVehicle: ['Create a vehicle', 'Créer un véhicule'],
     linkAndReplay: ['Link and replay', 'Associer et rejouer'],
     link: (deviceId: string) => [`Link ${deviceId} to…`, `Associer ${deviceId} à…`],
     outcomes: {

@@ -7,6 +7,7 @@ import { deviceTexts } from './devices.ts';
 import { exportTexts } from './exports.ts';
 import { integrationTexts } from './integrations.ts';
 import { mapSettingsTexts } from './map-settings.ts';
+import { newVehicleTexts } from './new-vehicles.ts';
 import { privacyTexts } from './privacy.ts';
 import type { Pair, TextTree } from './text-tree.ts';
 import { vehicleTexts } from './vehicles.ts';
@@ -23,6 +24,7 @@ type Translated<Tree> = {
 const tree = {
   ...commonTexts,
   ...vehicleTexts,
+  ...newVehicleTexts,
   ...deviceTexts,
   ...alarmTexts,
   ...accountTexts,

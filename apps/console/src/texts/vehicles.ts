@@ -12,11 +12,6 @@ export const vehicleTexts = {
     inView: ['on this part of the map', 'sur cette partie de la carte'],
     stacked: (count: number) => [`${count} vehicles at this place`, `${count} véhicules à cet endroit`],
     showAll: ['Show all', 'Tout afficher'],
-    none: ['No vehicles yet', 'Pas encore de véhicule'],
-    noneText: [
-      'A vehicle appears here as soon as it exists, and on the map with its first position.',
-      'Un véhicule apparaît ici dès qu’il existe, et sur la carte avec sa première position.',
-    ],
     noMatch: ['No vehicle matches', 'Aucun véhicule ne correspond'],
     tooMany: ['Zoom in to list vehicles', 'Zoomez pour lister les véhicules'],
     tooManyText: [
@@ -71,6 +66,7 @@ export const vehicleTexts = {
       access: ['Keys and bookings', 'Clés et réservations'],
       records: ['Data', 'Données'],
       commands: ['Commands', 'Commandes'],
+      details: ['Details', 'Détails'],
     },
     unknown: ['There is no such vehicle', 'Ce véhicule n’existe pas'],
     unknownText: [

@@ -116,11 +116,13 @@ function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: Conflic
 interface FormEndOptions<Thing> extends ConflictNoticeOptions<Thing> {
   /** The message of a failure that no field shows. */
   readonly failure: string | undefined;
+  /** Names the action, on its button. */
+  readonly action?: string;
   readonly onClose: () => void;
 }
 
 /** The end of a form: why it could not be saved, and its buttons. */
-export function FormEnd<Thing>({ failure, onClose, ...conflict }: FormEndOptions<Thing>) {
+export function FormEnd<Thing>({ failure, action, onClose, ...conflict }: FormEndOptions<Thing>) {
   const { cancel, save } = texts.value;
   return (
     <>
@@ -133,7 +135,7 @@ export function FormEnd<Thing>({ failure, onClose, ...conflict }: FormEndOptions
       <div class="row">
         <Button onClick={onClose}>{cancel}</Button>
         <Button type="submit" kind="primary" disabled={conflict.saving.isBusy}>
-          {save}
+          {action ?? save}
         </Button>
       </div>
     </>

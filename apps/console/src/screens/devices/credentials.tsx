@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { type DeviceSecrets, loadAddresses, Settings } from '../../parts/devices/settings.tsx';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { SelectField } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -9,8 +10,7 @@ import { hasRole } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type DeviceDetail, type DeviceSecrets, loadAddresses } from './device-data.ts';
-import { Settings } from './settings.tsx';
+import type { DeviceDetail } from './device-data.ts';
 
 const overlaps = [0, 3600, 86_400, 604_800] as const;
 

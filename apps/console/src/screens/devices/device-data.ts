@@ -3,9 +3,6 @@ import { nextPage, type Page } from '../../api/use-pages.ts';
 
 export type TableDevice = Schema<'TableDevice'>;
 export type DeviceDetail = Schema<'DeviceDetail'>;
-export type DeviceSecrets = Schema<'NewDevice'>;
-export type DeviceModel = Schema<'DeviceModel'>;
-export type DeviceAddresses = Schema<'DeviceConnection'>;
 
 /** The filters of the table, as in its address. */
 export interface DeviceRequest {
@@ -48,14 +45,4 @@ export async function loadPage(request: DeviceRequest, after: string | undefined
   const call = api.GET('/v1/x/devices', { params: { query } });
   const { devices, total } = await answerOf(call);
   return { rows: devices, total, after: nextPage((await call).response) };
-}
-
-/** Loads the device models. @throws CallFailure */
-export async function loadModels(): Promise<readonly DeviceModel[]> {
-  return (await answerOf(api.GET('/v1/x/admin/device-models'))).models;
-}
-
-/** Loads the addresses for devices. @throws CallFailure */
-export function loadAddresses(): Promise<DeviceAddresses> {
-  return answerOf(api.GET('/v1/x/admin/device-connection'));
 }

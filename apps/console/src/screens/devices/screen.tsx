@@ -4,7 +4,7 @@ import { address } from '../../router.ts';
 import { hasRole } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { DevicePage } from './device-page.tsx';
-import { ImportPage } from './import-page.tsx';
+import { DeviceImport } from './import-page.tsx';
 import { NewDevicePage } from './new-device.tsx';
 import { DevicesTable } from './table.tsx';
 
@@ -16,5 +16,5 @@ export function DevicesScreen() {
   const add = query.get('add');
   if (add === null) return <DevicesTable />;
   if (!hasRole('operator')) return <Empty title={texts.value.readOnly} />;
-  return add === 'file' ? <ImportPage /> : <NewDevicePage />;
+  return add === 'file' ? <DeviceImport /> : <NewDevicePage />;
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { SearchIcon } from '../../parts/layout/icons.tsx';
+import { NoVehicles } from '../../parts/layout/no-vehicles.tsx';
 import { Empty, Loading } from '../../parts/layout/placeholders.tsx';
 import { type ShownState, StateMark, shownState, shownStates, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { assign } from '../../signals.ts';
@@ -192,7 +193,7 @@ export function SideList({ vehicles, selected, isLoaded, isCells, isFiltered, on
   if (!isLoaded) return <Loading />;
   if (vehicles.length === 0 && isCells) return <Empty title={map.tooMany}>{<p>{map.tooManyText}</p>}</Empty>;
   if (vehicles.length === 0 && isFiltered) return <Empty title={map.noMatch} />;
-  if (vehicles.length === 0) return <Empty title={map.none}>{<p>{map.noneText}</p>}</Empty>;
+  if (vehicles.length === 0) return <NoVehicles />;
   return (
     <VirtualList
       label={map.list}

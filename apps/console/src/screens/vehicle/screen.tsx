@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Fleet } from '../../live/fleet.ts';
 import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
-import { Empty, Heading, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
+import { Heading, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { address } from '../../router.ts';
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
@@ -13,12 +13,13 @@ import { AccessTab } from './access.tsx';
 import { BatteryHealth } from './battery.tsx';
 import { Charts } from './charts.tsx';
 import { Commands } from './commands.tsx';
+import { ArchivedVehicle, Details } from './details.tsx';
 import { Now } from './now.tsx';
 import { Records } from './records.tsx';
 import { Trips } from './trips.tsx';
 import { Values } from './values.tsx';
 
-const tabs = ['now', 'charts', 'battery', 'trips', 'values', 'access', 'records', 'commands'] as const;
+const tabs = ['now', 'charts', 'battery', 'trips', 'values', 'access', 'records', 'commands', 'details'] as const;
 type Tab = (typeof tabs)[number];
 
 function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
@@ -62,10 +63,7 @@ export function VehicleScreen() {
   fleet.watch();
   const vehicle = fleet.vehicles.get(vehicleId);
   const tab = tabs.find((one) => one === part) ?? 'now';
-  if (!vehicle && fleet.isComplete.value) {
-    const { unknown, unknownText } = texts.value.vehiclePage;
-    return <Empty title={unknown}>{<p>{unknownText}</p>}</Empty>;
-  }
+  if (!vehicle && fleet.isComplete.value) return <ArchivedVehicle id={vehicleId} />;
   if (!vehicle) return <Loading />;
   const content: Readonly<Record<Tab, () => ComponentChildren>> = {
     now: () => <Now vehicle={vehicle} />,
@@ -76,6 +74,11 @@ export function VehicleScreen() {
     access: () => <AccessTab vehicle={vehicle} />,
     records: () => <Records vehicle={vehicle} />,
     commands: () => <Commands vehicle={vehicle} changed={command.value} />,
+    details: () => (
+      <div class="page">
+        <Details vehicle={vehicle} />
+      </div>
+    ),
   };
   return (
     <div class="vehicle-page">

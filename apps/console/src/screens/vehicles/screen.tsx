@@ -4,13 +4,17 @@ import type { ComponentChildren } from 'preact';
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { nextPage, type Page, usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { NoVehicles } from '../../parts/layout/no-vehicles.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { DataTable } from '../../parts/lists/data-table.tsx';
 import { prefer, preferences } from '../../preferences.ts';
 import { address, navigate } from '../../router.ts';
+import { hasRole } from '../../session.ts';
 import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Guide } from './guide.tsx';
+import { VehicleImport } from './vehicle-import.tsx';
 
 export type TableVehicle = Schema<'TableVehicle'>;
 
@@ -119,7 +123,7 @@ export function columnsOf(names: readonly ColumnName[]): readonly Column[] {
     .map((name) => ({ name, cell: cells[name], ...(numbers.has(name) && { isNumber: true as const }) }));
 }
 
-const states = ['moving', 'parked', 'silent', 'private'] as const;
+const states = ['moving', 'parked', 'silent', 'private', 'archived'] as const;
 
 function readRequest(): TableRequest {
   const { query } = address.value;
@@ -183,6 +187,8 @@ function ColumnChoice({ shown }: { shown: readonly ColumnName[] }) {
 function Rows({ request, names }: { request: TableRequest; names: readonly ColumnName[] }) {
   const { vehicles: text, map } = texts.value;
   const pages = usePages((after) => loadPage(request, after), [request.search, request.sort, request.states.join(',')]);
+  const isFiltered = request.search !== '' || request.states.length > 0;
+  if (pages.rows?.total === 0 && !isFiltered) return <NoVehicles />;
   return (
     <DataTable
       label={text.title}
@@ -192,14 +198,14 @@ function Rows({ request, names }: { request: TableRequest; names: readonly Colum
       sort={request.sort}
       onSort={(sort) => open({ ...request, sort })}
       count={(total, formatted) => (total === 1 ? map.countOne : text.count(formatted))}
-      empty={request.search || request.states.length > 0 ? map.noMatch : map.none}
+      empty={map.noMatch}
     />
   );
 }
 
 /** All vehicles as a table: searched, filtered and sorted by the platform. */
-export function VehiclesScreen() {
-  const { vehicles: text, map } = texts.value;
+function VehiclesTable() {
+  const { vehicles: text, map, guide } = texts.value;
   const request = readRequest();
   const chosen = preferences.value.columns;
   const names = columnNames.filter((name) => (chosen ?? usualColumns).includes(name));
@@ -228,8 +234,28 @@ export function VehiclesScreen() {
         <a class="button" href="/exports">
           {texts.value.exports.title}
         </a>
+        {hasRole('operator') && (
+          <>
+            <a class="button" href="/vehicles?add=file">
+              {guide.addMany}
+            </a>
+            <a class="button primary" href="/vehicles?add=one">
+              {guide.add}
+            </a>
+          </>
+        )}
       </div>
       <Rows request={request} names={names} />
     </div>
   );
+}
+
+/** Vehicles: the table of all, and new ones, one by one with their devices or from a file. */
+export function VehiclesScreen() {
+  const { query } = address.value;
+  const add = query.get('add');
+  if (add === null) return <VehiclesTable />;
+  if (!hasRole('operator')) return <NoVehicles />;
+  if (add === 'file') return <VehicleImport />;
+  return <Guide key={query.get('vehicle')} vehicleId={query.get('vehicle') ?? undefined} />;
 }

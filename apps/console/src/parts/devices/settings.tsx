@@ -1,11 +1,26 @@
+import './settings.css';
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { SelectField } from '../../parts/forms/fields.tsx';
-import { CopyButton, CopyRows, SaveButton } from '../../parts/layout/copy.tsx';
-import { QrCode } from '../../parts/layout/qr-code.tsx';
+import { answerOf, api, type Schema } from '../../api/client.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
-import type { DeviceSecrets } from './device-data.ts';
+import { SelectField } from '../forms/fields.tsx';
+import { CopyButton, CopyRows, SaveButton } from '../layout/copy.tsx';
+import { QrCode } from '../layout/qr-code.tsx';
+
+export type DeviceSecrets = Schema<'NewDevice'>;
+export type DeviceModel = Schema<'DeviceModel'>;
+export type DeviceAddresses = Schema<'DeviceConnection'>;
+
+/** Loads the device models. @throws CallFailure */
+export async function loadModels(): Promise<readonly DeviceModel[]> {
+  return (await answerOf(api.GET('/v1/x/admin/device-models'))).models;
+}
+
+/** Loads the addresses for devices. @throws CallFailure */
+export function loadAddresses(): Promise<DeviceAddresses> {
+  return answerOf(api.GET('/v1/x/admin/device-connection'));
+}
 
 /** The settings of a device (docs/device-protocol.md). */
 export interface DeviceSettings {
@@ -21,13 +36,27 @@ export function settingsOf({ deviceId, secret }: DeviceSecrets, url: string): De
   return { url, clientId: deviceId, username: deviceId, password: secret, topic: `v1/devices/${deviceId}/telemetry` };
 }
 
+function brokerOf(url: string) {
+  const { hostname, port, protocol } = new URL(url.replace(/^mqtt/, 'http'));
+  const isTls = protocol === 'https:';
+  return { host: hostname, port: port || (isTls ? '8883' : '1883'), isTls };
+}
+
+/** A command that sends a reading from a terminal, as the device would. */
+function commandOf({ url, clientId, username, password, topic }: DeviceSettings): string {
+  const { host, port, isTls } = brokerOf(url);
+  const broker = `-h ${host} -p ${port}${isTls ? ' --tls-use-os-certs' : ''}`;
+  const reading = '{\\"timestamp\\": $(date +%s), \\"location\\": {\\"latitude\\": 48.8566, \\"longitude\\": 2.3522}}';
+  return `mosquitto_pub ${broker} -q 1 -i ${clientId} -u ${username} -P ${password} -t ${topic} -m "${reading}"`;
+}
+
 function rowsOf(settings: DeviceSettings, secrets: DeviceSecrets): readonly (readonly [string, string])[] {
   const { fields } = texts.value.devices;
-  const { hostname, port, protocol } = new URL(settings.url.replace(/^mqtt/, 'http'));
+  const { host, port, isTls } = brokerOf(settings.url);
   return [
-    [fields.host, hostname],
-    [fields.port, port || (protocol === 'https:' ? '8883' : '1883')],
-    [fields.tls, protocol === 'https:' ? texts.value.yes : texts.value.no],
+    [fields.host, host],
+    [fields.port, port],
+    [fields.tls, isTls ? texts.value.yes : texts.value.no],
     [fields.clientId, settings.clientId],
     [fields.username, settings.username],
     [fields.password, settings.password],
@@ -105,7 +134,7 @@ export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaO
 }
 
 /** The settings of a device behind another system or app: mostly the secret of a source, some apps its own. */
-export function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
+function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
   const { devices: text } = texts.value;
   const rows = [
     [text.columns.deviceId, secrets.deviceId] as const,
@@ -128,6 +157,7 @@ export function Settings({ secrets, urls }: SettingsOptions) {
   const settings = settingsOf(secrets, chosen.value);
   const rows = rowsOf(settings, secrets);
   const json = JSON.stringify(settings);
+  const command = commandOf(settings);
   return (
     <section class="card device-settings" aria-label={text.settings}>
       <p class="notice late">{text.shownOnce}</p>
@@ -143,6 +173,25 @@ export function Settings({ secrets, urls }: SettingsOptions) {
         <CopyButton text={rows.map((row) => row.join(': ')).join('\n')} label={text.settings} title={text.copyAll} />
         <SaveButton name={`${secrets.deviceId}.json`} type="application/json" content={json} title={text.save} />
       </div>
+      <p>{text.tryText}</p>
+      <code class="device-command">{command}</code>
+      <div class="row">
+        <CopyButton text={command} label={text.command} />
+      </div>
     </section>
   );
+}
+
+/** A device that was created just now. */
+export interface CreatedDevice {
+  readonly secrets: DeviceSecrets;
+  readonly protocol: DeviceModel['protocol'];
+}
+
+/** The settings of a new device, by the way in which it reports. */
+export function NewSettings({ created, addresses }: { created: CreatedDevice; addresses: DeviceAddresses }) {
+  const { secrets, protocol } = created;
+  if (protocol === 'mqtt') return <Settings secrets={secrets} urls={addresses.urls} />;
+  if (protocol === 'source') return <SourceSettings secrets={secrets} />;
+  return <TeltonikaSettings title={texts.value.devices.settings} secrets={secrets} urls={addresses.teltonika} />;
 }

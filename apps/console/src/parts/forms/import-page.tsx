@@ -1,0 +1,176 @@
+import './import-page.css';
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import type { Schema } from '../../api/client.ts';
+import { useAction } from '../../api/use-action.ts';
+import { formatNumber } from '../../texts/format.ts';
+import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
+import { SaveButton } from '../layout/copy.tsx';
+import { Heading } from '../layout/placeholders.tsx';
+
+/** What the platform found in a file. */
+interface Outcome {
+  readonly lines: number;
+  readonly faults: readonly Schema<'CsvFault'>[];
+}
+
+interface ImportTexts {
+  /** Explains the file. */
+  readonly text: string;
+  readonly writing: string;
+  readonly sound: (name: string, lines: string) => string;
+  /** Names the action, on its button. */
+  readonly create: (lines: string) => string;
+}
+
+interface ImportOptions<Answer extends Outcome> {
+  readonly back: { readonly href: string; readonly text: string };
+  readonly title: string;
+  /** The name of the template. */
+  readonly file: string;
+  readonly columns: readonly string[];
+  readonly text: ImportTexts;
+  /** Fields above the file. */
+  readonly children?: ComponentChildren;
+  readonly send: (csv: string, check: boolean) => Promise<Answer>;
+  /** @returns what is shown in place of the form, once the file is written */
+  readonly onWritten: (answer: Answer) => Promise<ComponentChildren>;
+}
+
+/** A file that a person chose, and what the platform found in it. */
+interface CheckedFile {
+  readonly name: string;
+  readonly csv: string;
+  readonly outcome: Outcome;
+}
+
+function Faults({ outcome }: { outcome: Outcome }) {
+  const { imports: text } = texts.value;
+  return (
+    <>
+      <p class="notice wrong" role="alert">
+        {text.faults(formatNumber(outcome.faults.length), formatNumber(outcome.lines))}
+      </p>
+      <div class="card table-frame">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                {text.line}
+              </th>
+              <th scope="col">{text.column}</th>
+              <th scope="col">{text.fault}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {outcome.faults.map((fault) => (
+              <tr key={`${fault.line} ${fault.column}`}>
+                <td class="number">{fault.line}</td>
+                <td>
+                  <code>{fault.column}</code>
+                </td>
+                <td class="wraps">{fault.message}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+interface ChoiceOptions extends Pick<ImportOptions<Outcome>, 'file' | 'columns' | 'text' | 'children'> {
+  readonly checked: CheckedFile | undefined;
+  readonly action: ReturnType<typeof useAction>;
+  readonly onChoose: (file: File) => void;
+  readonly onWrite: (file: CheckedFile) => void;
+}
+
+/** Chooses a file, and writes it once the platform found no fault in it. */
+function FileChoice({ file, columns, text, children, checked, action, onChoose, onWrite }: ChoiceOptions) {
+  const { imports } = texts.value;
+  const sound = checked?.outcome.faults.length === 0 ? checked : undefined;
+  const header = columns.join(',');
+  return (
+    <section class="card form">
+      <p>{text.text}</p>
+      <code class="csv-columns">{header}</code>
+      <div class="row start">
+        <SaveButton name={file} type="text/csv" content={`${header}\n`} title={imports.template} />
+      </div>
+      {children}
+      <label class="field">
+        <span>{imports.file}</span>
+        <input
+          class="input file"
+          type="file"
+          accept=".csv,text/csv,text/plain"
+          onChange={({ currentTarget }) => {
+            const [chosen] = currentTarget.files ?? [];
+            if (chosen) onChoose(chosen);
+            // The same file can be chosen again after it was mended.
+            currentTarget.value = '';
+          }}
+        />
+      </label>
+      <div role="status">
+        {action.isRunning && (
+          <p class="working">
+            <span class="spinner" />
+            {checked ? text.writing : imports.checking}
+          </p>
+        )}
+        {sound && !action.isRunning && (
+          <p class="notice good">{text.sound(sound.name, formatNumber(sound.outcome.lines))}</p>
+        )}
+      </div>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+      {sound && (
+        <div class="row">
+          <Button kind="primary" disabled={action.isRunning} onClick={() => onWrite(sound)}>
+            {text.create(formatNumber(sound.outcome.lines))}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Creates many things from a CSV file: checked as a whole first, written as a whole. */
+export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer>) {
+  const { back, title, send, onWritten } = options;
+  const file = useSignal<CheckedFile | undefined>(undefined);
+  const written = useSignal<ComponentChildren>(undefined);
+  const action = useAction();
+  const check = (chosen: File) =>
+    action.run(async () => {
+      file.value = undefined;
+      const csv = await chosen.text();
+      file.value = { name: chosen.name, csv, outcome: await send(csv, true) };
+    });
+  const write = ({ name, csv }: CheckedFile) =>
+    action.run(async () => {
+      const outcome = await send(csv, false);
+      if (outcome.faults.length > 0) file.value = { name, csv, outcome };
+      else written.value = await onWritten(outcome);
+    });
+  return (
+    <div class="page form-page">
+      <a href={back.href}>{back.text}</a>
+      <Heading text={title} />
+      {written.value ?? (
+        <>
+          <FileChoice
+            {...options}
+            checked={file.value}
+            action={action}
+            onChoose={(chosen) => void check(chosen)}
+            onWrite={(checked) => void write(checked)}
+          />
+          {file.value && file.value.outcome.faults.length > 0 && <Faults outcome={file.value.outcome} />}
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+import type { TextTree } from './text-tree.ts';
+
+export const newVehicleTexts = {
+  imports: {
+    template: ['Download a template', 'Télécharger un modèle'],
+    file: ['CSV file', 'Fichier CSV'],
+    checking: ['Checking…', 'Vérification…'],
+    faults: (faults: string, lines: string) => [
+      `${faults} of ${lines} lines have a fault. Nothing is written: mend the file and choose it again.`,
+      `${faults} lignes sur ${lines} ont une erreur. Rien n’est écrit : corrigez le fichier et choisissez-le à nouveau.`,
+    ],
+    line: ['Line', 'Ligne'],
+    column: ['Column', 'Colonne'],
+    fault: ['Fault', 'Erreur'],
+  },
+  vehicleForm: {
+    title: ['Description', 'Description'],
+    new: ['New vehicle', 'Nouveau véhicule'],
+    change: (plate: string) => [`Change ${plate}`, `Modifier ${plate}`],
+    more: ['More about the vehicle', 'Plus sur le véhicule'],
+    seats: ['Seats', 'Places'],
+    gearbox: ['Gearbox', 'Boîte de vitesses'],
+    gearboxes: {
+      unknown: ['Unknown', 'Inconnue'],
+      AUTOMATIC: ['Automatic', 'Automatique'],
+      MANUAL: ['Manual', 'Manuelle'],
+    },
+    kind: ['Kind', 'Genre'],
+    kindHint: [
+      'As in the registration document, such as VP',
+      'Comme sur le certificat d’immatriculation, par exemple VP',
+    ],
+    energyHint: ['As in the registration document, such as EL', 'Comme sur le certificat, par exemple EL'],
+    tankLitres: ['Fuel tank, litres', 'Réservoir, litres'],
+    tankHint: ['Converts fuel levels in percent', 'Convertit les niveaux en pourcentage'],
+    accessories: ['Accessories', 'Accessoires'],
+    accessoryNames: {
+      'TEMPERATURE-SENSOR': ['Temperature sensor', 'Capteur de température'],
+      CARDHOLDER: ['Card holder', 'Porte-cartes'],
+      'KEY-DETECTOR': ['Key detector', 'Détecteur de clé'],
+    },
+    unknown: ['unknown', 'inconnu'],
+  },
+  details: {
+    device: ['Device', 'Boîtier'],
+    noDevice: ['No device is linked.', 'Aucun boîtier n’est associé.'],
+    addDevice: ['Add a device', 'Ajouter un boîtier'],
+    archive: ['Archive', 'Archiver'],
+    archiveTitle: (plate: string) => [`Archive ${plate}?`, `Archiver ${plate} ?`],
+    archiveText: [
+      'An archived vehicle is on no map and takes no bookings, commands and changes. Its data stays, and it can be reactivated.',
+      'Un véhicule archivé n’est sur aucune carte et n’accepte ni réservation, ni commande, ni changement. Ses données restent, et il peut être réactivé.',
+    ],
+    archived: ['This vehicle is archived.', 'Ce véhicule est archivé.'],
+    reactivate: ['Reactivate', 'Réactiver'],
+    delete: ['Delete', 'Supprimer'],
+    deleteTitle: (plate: string) => [`Delete ${plate}?`, `Supprimer ${plate} ?`],
+    deleteText: [
+      'The vehicle is gone at once, its device is unlinked, and everything stored about it is purged.',
+      'Le véhicule disparaît aussitôt, son boîtier est dissocié, et tout ce qui est enregistré à son sujet est purgé.',
+    ],
+    ending: ['End', 'Fin'],
+    readOnly: [
+      'Only operators, and users who manage the vehicle, change it.',
+      'Seuls les exploitants, et les utilisateurs qui gèrent le véhicule, le modifient.',
+    ],
+  },
+  vehicleImport: {
+    text: [
+      'A CSV file with a header and a line for each vehicle. Columns may have any order; only plate is required. Accessories are separated by spaces. The whole file is checked before anything is written.',
+      'Un fichier CSV avec un en-tête et une ligne par véhicule. L’ordre des colonnes est libre ; seule plate est obligatoire. Les accessoires sont séparés par des espaces. Le fichier entier est vérifié avant toute écriture.',
+    ],
+    writing: ['Creating the vehicles…', 'Création des véhicules…'],
+    sound: (name: string, lines: string) => [
+      `${name}: ${lines} vehicles without a fault. Nothing is written yet.`,
+      `${name} : ${lines} véhicules sans erreur. Rien n’est encore écrit.`,
+    ],
+    create: (count: string) => [`Create ${count} vehicles`, `Créer ${count} véhicules`],
+    done: (count: string) => [`${count} vehicles are created`, `${count} véhicules sont créés`],
+    devices: ['Add their devices', 'Ajouter leurs boîtiers'],
+  },
+  guide: {
+    add: ['Add a vehicle', 'Ajouter un véhicule'],
+    addMany: ['Add many', 'Ajouter plusieurs'],
+    title: ['Add a vehicle with its device', 'Ajouter un véhicule avec son boîtier'],
+    back: ['All vehicles', 'Tous les véhicules'],
+    none: ['No vehicles yet', 'Pas encore de véhicule'],
+    firstText: [
+      'Add the first one with its device: from the plate to the first reading in a few minutes.',
+      'Ajoutez le premier avec son boîtier : de la plaque au premier relevé en quelques minutes.',
+    ],
+    start: ['Add the first vehicle', 'Ajouter le premier véhicule'],
+    fromFile: ['Import a CSV file', 'Importer un fichier CSV'],
+    askOperator: [
+      'Your role only reads. An operator or administrator of the platform adds vehicles.',
+      'Votre rôle ne permet que la lecture. Un exploitant ou un administrateur de la plateforme ajoute des véhicules.',
+    ],
+    askManager: (application: string) => [
+      `You see the vehicles of ${application} that are granted to you. Ask its administrator for access to a vehicle.`,
+      `Vous voyez les véhicules de ${application} auxquels vous avez accès. Demandez à son administrateur l’accès à un véhicule.`,
+    ],
+    noApplication: [
+      'A vehicle belongs to an application, and there is none yet. An administrator of the whole platform creates one.',
+      'Un véhicule appartient à une application, et il n’y en a pas encore. Un administrateur de toute la plateforme en crée une.',
+    ],
+    steps: {
+      label: ['Steps', 'Étapes'],
+      application: ['Application', 'Application'],
+      vehicle: ['Vehicle', 'Véhicule'],
+      device: ['Device', 'Boîtier'],
+      reading: ['First reading', 'Premier relevé'],
+    },
+    applicationText: [
+      'A vehicle belongs to an application: a fleet with its own users and programs.',
+      'Un véhicule appartient à une application : une flotte avec ses utilisateurs et ses programmes.',
+    ],
+    applicationName: ['Name of the application', 'Nom de l’application'],
+    keyText: [
+      'Programs sign in with this key. A console needs none; a new one can be made at any time.',
+      'Les programmes se connectent avec cette clé. La console n’en a pas besoin ; une nouvelle peut être créée à tout moment.',
+    ],
+    next: ['Continue', 'Continuer'],
+    deviceText: (plate: string) => [
+      `The device of ${plate}, by the identifier that it signs in with.`,
+      `Le boîtier de ${plate}, par l’identifiant avec lequel il se connecte.`,
+    ],
+    withoutDevice: ['Continue without a device', 'Continuer sans boîtier'],
+    waiting: ['Waiting for its first reading…', 'En attente de son premier relevé…'],
+    notConnected: ['The device is not connected.', 'Le boîtier n’est pas connecté.'],
+    connected: ['The device is connected.', 'Le boîtier est connecté.'],
+    quarantined: (count: number) => [
+      `${count === 1 ? '1 upload' : `${count} uploads`} could not be stored.`,
+      `${count === 1 ? '1 envoi n’a pas pu être enregistré' : `${count} envois n’ont pas pu être enregistrés`}.`,
+    ],
+    openDevice: ['Open the device', 'Ouvrir le boîtier'],
+    done: (plate: string) => [`${plate} reports`, `${plate} communique`],
+    received: (time: string) => [`First reading received ${time}.`, `Premier relevé reçu ${time}.`],
+    openMap: ['Show on the map', 'Afficher sur la carte'],
+    another: ['Add another', 'En ajouter un autre'],
+    open: ['Open vehicle', 'Ouvrir le véhicule'],
+  },
+} satisfies TextTree;
