@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { createApplication, createUser } from '@odograph/testkit/fixtures';
+import { createApplication, createDevice, createUser } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -133,6 +133,30 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.waitForURL('/vehicles');
     const [vehicle] = await findVehicles(renamed);
     expect(vehicle).toMatchObject({ archived_at: null, deleted_at: expect.any(Date) });
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('creates a vehicle for a device in quarantine, and links and replays after a question', async () => {
+    const { platform, application } = setup;
+    const credentials = await createDevice(platform.db, { applicationId: application.id });
+    const device = await connectDevice(platform.mqttUrl, credentials);
+    await device.upload([reading()]);
+    await device.close();
+    const { page, errors } = await setup.open('/pipeline', await createAccount(platform, undefined));
+    const list = page.getByRole('list', { name: 'Quarantine' });
+    const upload = list.getByRole('listitem').filter({ hasText: credentials.deviceId });
+    await upload.locator('summary').click();
+    await upload.getByRole('button', { name: 'Create a vehicle' }).click();
+    const plate = uniqueName('QV');
+    await page.getByRole('dialog').getByLabel('Plate').fill(plate);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    const question = page.getByRole('dialog', { name: `Link ${credentials.deviceId} to ${plate}?` });
+    await question.getByRole('button', { name: 'Link and replay' }).click();
+    await page.getByText('Stored.').waitFor();
+    const links = platform.db.selectFrom('device_link').innerJoin('vehicle', 'vehicle.id', 'vehicle_id');
+    const linked = links.select(['plate', 'application_id']).where('device_id', '=', credentials.deviceId);
+    expect(await linked.execute()).toEqual([{ plate, application_id: application.id }]);
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -7,8 +7,9 @@ import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { Confirm } from '../forms/dialog.tsx';
+import { Confirm, Dialog } from '../forms/dialog.tsx';
 import { Form } from '../forms/fields.tsx';
+import { VehicleForm } from '../forms/vehicle-form.tsx';
 import { type NamedVehicle, VehiclePicker } from '../forms/vehicle-picker.tsx';
 import { Button } from '../layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
@@ -192,12 +193,64 @@ function ConfirmLink({ deviceId, vehicle, onConfirm, onClose }: ConfirmLinkOptio
   );
 }
 
+interface NewVehicleOptions {
+  readonly deviceId: string;
+  readonly onCreated: (vehicle: NamedVehicle) => void;
+  readonly onClose: () => void;
+}
+
+/** Creates a vehicle in the application of a device. */
+function NewVehicle({ deviceId, onCreated, onClose }: NewVehicleOptions) {
+  const params = { path: { id: deviceId } };
+  const {
+    data: device,
+    failure,
+    reload,
+  } = useLoad(() => answerOf(api.GET('/v1/x/devices/{id}', { params })), [deviceId]);
+  return (
+    <Dialog title={texts.value.vehicleForm.new} onClose={onClose}>
+      {device && <VehicleForm appId={device.appId || undefined} onDone={onCreated} onClose={onClose} />}
+      {!device && (failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />)}
+    </Dialog>
+  );
+}
+
+/** Chooses the vehicle that a device is linked to, or creates it, and asks before the link is made. */
+function LinkChoice({ deviceId, onLink }: { deviceId: string; onLink: (vehicleId: string) => void }) {
+  const { quarantine: text } = texts.value;
+  const chosen = useSignal<NamedVehicle | undefined>(undefined);
+  const isCreating = useSignal(false);
+  return (
+    <>
+      <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => assign(chosen, vehicle)} />
+      <Button onClick={() => assign(isCreating, true)}>{text.createVehicle}</Button>
+      {isCreating.value && (
+        <NewVehicle
+          deviceId={deviceId}
+          onCreated={(vehicle) => {
+            isCreating.value = false;
+            chosen.value = vehicle;
+          }}
+          onClose={() => assign(isCreating, false)}
+        />
+      )}
+      {chosen.value && (
+        <ConfirmLink
+          deviceId={deviceId}
+          vehicle={chosen.value}
+          onConfirm={onLink}
+          onClose={() => assign(chosen, undefined)}
+        />
+      )}
+    </>
+  );
+}
+
 /** Links the device of an upload to a vehicle and replays its uploads, replays one, or dismisses it. */
 function Repair({ upload, onOutcome }: RepairOptions) {
   const { quarantine: text, pipeline } = texts.value;
   const { id, deviceId, faults } = upload;
   const isBusy = useSignal(false);
-  const chosen = useSignal<NamedVehicle | undefined>(undefined);
   const run = async (action: () => Promise<string>) => {
     isBusy.value = true;
     onOutcome(await action().catch(messageOf));
@@ -222,15 +275,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
   return (
     <div class="repair">
       {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
-        <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => assign(chosen, vehicle)} />
-      )}
-      {chosen.value && (
-        <ConfirmLink
-          deviceId={deviceId}
-          vehicle={chosen.value}
-          onConfirm={(vehicleId) => void run(() => link(vehicleId))}
-          onClose={() => assign(chosen, undefined)}
-        />
+        <LinkChoice deviceId={deviceId} onLink={(vehicleId) => void run(() => link(vehicleId))} />
       )}
       <Button disabled={isDisabled} onClick={() => void run(() => replay([id]))}>
         {pipeline.replay}
