@@ -98,7 +98,7 @@ grant select, insert, update, delete on idempotent_request to odograph_fleet, od
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
-  alarm_rule, event, geofence, gbfs_system to odograph_query;
+  alarm_rule, event, geofence, gbfs_system, can_database to odograph_query;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_query;
 
 -- ingest: readings of devices and the retention of old data

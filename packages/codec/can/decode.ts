@@ -270,6 +270,8 @@ export interface ModelDatabase {
   readonly signals: number;
   /** Keys of values that are removed with private positions. */
   readonly positionKeys: readonly string[];
+  /** By the key of the value; values without a unit are left out. */
+  readonly units: ReadonlyMap<string, string>;
   readonly decode: FrameValues;
 }
 
@@ -294,6 +296,7 @@ export function compileModelDatabase(text: string): ModelDatabase {
     messages: database.messages.length,
     signals: signals.length,
     positionKeys: [...new Set(signals.map(({ name }) => name).filter((name) => positionKey.test(name)))],
+    units: new Map(signals.flatMap(({ name, unit }) => (unit === '' ? [] : [[name, unit] as const]))),
     decode: (frames) => valuesOf(frames, decode),
   };
 }

@@ -42,6 +42,29 @@ describe('GET /v1/x/vehicle/{id}/values', () => {
     );
   });
 
+  it('has the units of CAN data that the DBC file of the model and the family of a Teltonika device name', async () => {
+    const dbc = 'BO_ 256 M: 8 X\n SG_ rpm : 0|16@1+ (1,0) [0|0] "rpm" X\n';
+    await sql`insert into can_database (model, file, dbc, sha256, messages, signals, position_keys)
+      select model, 'test.dbc', ${dbc}, ${vehicle.id}, 1, 1, '{}' from vehicle
+      where id = ${vehicle.id}::integer`.execute(platform.db);
+    await sql`insert into device_model (id, protocol, family, actions, proprietary_can, bluetooth)
+      values ('units', 'teltonika', 'fmb', '{}', true, false)`.execute(platform.db);
+    await sql`update device set model_id = 'units' where id = ${vehicle.deviceId}`.execute(platform.db);
+    const can = [
+      { key: 'rpm', value: '2100' },
+      { key: 'external_voltage', value: '12.6' },
+    ];
+    await sql`update vehicle_latest set can = ${JSON.stringify(can)}::jsonb
+      where vehicle_id = ${vehicle.id}::integer`.execute(platform.db);
+    const { values } = await read('values');
+    expect(values).toEqual(
+      expect.arrayContaining([
+        value('can', 'rpm', '2100', 'rpm', 'can.rpm'),
+        value('can', 'external_voltage', '12.6', 'V', 'can.external_voltage'),
+      ]),
+    );
+  });
+
   it('leaves out everything that denotes a position while privacy is on', async () => {
     await turnPrivacyOn(platform.db, vehicle.id);
     const { values } = await read('values');

@@ -10,6 +10,7 @@ import { answers, moment, timestamp } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { canField, columnFields, columnOf, sensorField, unitOf } from '../shared/fields.ts';
+import { findKeyUnits } from '../shared/key-units.ts';
 import { VehicleParameters } from '../shared/schemas.ts';
 
 const DeviceId = Type.String({ description: 'device identifier', examples: ['unit-0001'] });
@@ -101,10 +102,10 @@ const isValue = (value: unknown): value is string | number | boolean =>
 type Groups = Readonly<Record<string, Readonly<Record<string, FieldFacts>>>>;
 
 /** Lists the values of a group one by one; lists within a group, such as cards, as JSON. */
-function valuesOf({ group, time, content }: LatestGroup): LatestValue[] {
+function valuesOf({ group, time, content }: LatestGroup, ofKeys: ReadonlyMap<string, string>): LatestValue[] {
   const facts: Readonly<Record<string, FieldFacts>> = (readingFields as Groups)[group] ?? {};
   const row = (name: string, value: LatestValue['value'], field: string | undefined): LatestValue => ({
-    ...{ group, name, value, unit: facts[name]?.unit ?? unitOf(field ?? ''), time },
+    ...{ group, name, value, unit: facts[name]?.unit ?? unitOf(field ?? '', ofKeys), time },
     ...(field !== undefined && { field }),
   });
   if (group === 'can') return (content as Datum[]).map(({ key, value }) => row(key, value, canField(key)));
@@ -191,8 +192,9 @@ export function recordRoutes(db: Database): RoutePlugin {
         },
       },
       async ({ viewer, params }) => {
-        const groups = await readLatestGroups(db, await findVisibleVehicle(db, viewer, params.id));
-        return { values: groups.flatMap(valuesOf) };
+        const vehicleId = await findVisibleVehicle(db, viewer, params.id);
+        const [groups, ofKeys] = await Promise.all([readLatestGroups(db, vehicleId), findKeyUnits(db, vehicleId)]);
+        return { values: groups.flatMap((group) => valuesOf(group, ofKeys)) };
       },
     );
 

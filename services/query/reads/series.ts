@@ -18,6 +18,7 @@ import {
   sensorField,
   unitOf,
 } from '../shared/fields.ts';
+import { findKeyUnits } from '../shared/key-units.ts';
 import { instant } from '../shared/reading-keys.ts';
 import { VehicleParameters } from '../shared/schemas.ts';
 
@@ -318,8 +319,9 @@ export function seriesRoutes(db: Database): RoutePlugin {
         },
       },
       async ({ viewer, params }) => {
-        const fields = await findFields(db, await findVisibleVehicle(db, viewer, params.id));
-        return { fields: fields.map((field) => ({ field, unit: unitOf(field) })) };
+        const vehicleId = await findVisibleVehicle(db, viewer, params.id);
+        const [fields, ofKeys] = await Promise.all([findFields(db, vehicleId), findKeyUnits(db, vehicleId)]);
+        return { fields: fields.map((field) => ({ field, unit: unitOf(field, ofKeys) })) };
       },
     );
   };

@@ -15,10 +15,11 @@ export const columnFields = Object.keys(columns) as readonly ColumnField[];
 export const columnOf = (field: keyof typeof quantityFields): string =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The unit of a field, empty if it has none or is unknown. */
-export function unitOf(field: string): string {
-  const [group, , key = ''] = field.split('.');
-  if (group === 'sensors') return sensorFields[decode(key) ?? '']?.unit ?? '';
+/** The unit of a field, empty if it has none or is unknown. @param ofKeys units of CAN data by key */
+export function unitOf(field: string, ofKeys: ReadonlyMap<string, string>): string {
+  const [group, first = '', second = ''] = field.split('.');
+  if (group === 'can') return ofKeys.get(decode(first) ?? '') ?? '';
+  if (group === 'sensors') return sensorFields[decode(second) ?? '']?.unit ?? '';
   return Object.hasOwn(columns, field) ? columns[field as ColumnField].unit : '';
 }
 
