@@ -168,15 +168,15 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
         return page.getByLabel('Latitude').inputValue();
       })
       .not.toBe('');
-    const [latitude, radius] = [await numberIn(page, 'Latitude'), await numberIn(page, 'Radius, metres')];
+    const [latitude, radius] = [await numberIn(page, 'Latitude'), await numberIn(page, 'Radius, m')];
     const edge = { x: middle.x + 70, y: middle.y };
     await drag(page, edge, { x: edge.x + 30, y: edge.y });
-    await expect.poll(() => numberIn(page, 'Radius, metres')).toBeGreaterThan(radius);
+    await expect.poll(() => numberIn(page, 'Radius, m')).toBeGreaterThan(radius);
     await drag(page, middle, { x: middle.x, y: middle.y - 60 });
     await expect.poll(() => numberIn(page, 'Latitude')).toBeGreaterThan(latitude);
     await page.getByLabel('Latitude').fill('48.8566');
     await page.getByLabel('Longitude').fill('2.3522');
-    await page.getByLabel('Radius, metres').fill('400');
+    await page.getByLabel('Radius, m').fill('400');
     await save(page);
     const row = page.getByRole('listitem').filter({ hasText: 'Depot' });
     await row.filter({ hasText: 'circle, 400 m' }).waitFor();
@@ -287,7 +287,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
       ['/alarms/rules', undefined, page.getByRole('button', { name: 'Change: Motorway' })],
       ['/alarms/rules', 'New rule', page.getByLabel('Speed above, km/h')],
       ['/alarms/geofences', undefined, page.getByRole('button', { name: 'Change: Depot' })],
-      ['/alarms/geofences', 'New circle', page.getByLabel('Radius, metres')],
+      ['/alarms/geofences', 'New circle', page.getByLabel('Radius, m')],
     ] as const) {
       await page.emulateMedia({ colorScheme: 'light' });
       await page.goto(path);

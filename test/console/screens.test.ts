@@ -189,7 +189,8 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     const rows = page.getByRole('region', { name: 'Audit' }).getByRole('listitem');
     await page.getByLabel('Actor, action or subject').fill('VEHICLE.create');
     await expect.poll(() => rows.count()).toBe(2);
-    await rows.first().getByText('vehicle.create').click();
+    await rows.first().getByText('Vehicle: created').click();
+    await rows.first().getByText('vehicle.create').waitFor();
     await rows.first().getByText('127.0.0.1').waitFor();
     await page.context().close();
 

@@ -298,7 +298,7 @@ export const deviceTexts = {
     ],
   },
   pipeline: {
-    title: ['Pipeline', 'Pipeline'],
+    title: ['Pipeline', 'Traitement'],
     period: ['Period', 'Période'],
     periods: {
       hour: ['Hour', 'Heure'],
@@ -337,5 +337,30 @@ export const deviceTexts = {
     reference: ['Interface', 'Interface'],
     health: ['Health', 'État'],
     metrics: ['Metrics', 'Mesures'],
+    services: {
+      access: ['Access', 'Accès'],
+      broker: ['Broker', 'Broker'],
+      command: ['Commands', 'Commandes'],
+      console: ['Console', 'Console'],
+      events: ['Events', 'Événements'],
+      fleet: ['Fleet', 'Flotte'],
+      gateway: ['Gateway', 'Passerelle'],
+      ingest: ['Ingest', 'Ingestion'],
+      query: ['Query', 'Lecture'],
+      registration: ['Registration', 'Immatriculation'],
+      redis: ['Redis', 'Redis'],
+      'data directory': ['Data directory', 'Dossier de données'],
+    } as Lookup,
+    /** States of a healthy service; the platform describes faults in its own words. */
+    serviceStates: {
+      durable: ['durable', 'durable'],
+      listening: ['listening', 'à l’écoute'],
+      'not listening': ['not listening', 'pas à l’écoute'],
+      'not processing uploads': ['not processing uploads', 'ne traite pas les envois'],
+      'processing uploads': ['processing uploads', 'traite les envois'],
+      running: ['running', 'en marche'],
+      'waiting for the broker': ['waiting for the broker', 'attend le broker'],
+      writable: ['writable', 'accessible en écriture'],
+    } as Lookup,
   },
 } satisfies TextTree;

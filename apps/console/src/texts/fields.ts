@@ -37,6 +37,12 @@ interface NamedValue {
 export const factsOfValue = ({ group, name, field = '' }: NamedValue): FieldFacts | undefined =>
   groups[group]?.[name] ?? factsOfSeries(field);
 
+/** Sorts latest values as the table of fields has them; free names stay in their order. */
+export function inOrder<Value extends NamedValue>(values: readonly Value[]): Value[] {
+  const placeOf = ({ group, name }: Value) => Object.keys(groups[group] ?? {}).indexOf(name);
+  return values.toSorted((one, other) => (one.group === other.group ? placeOf(one) - placeOf(other) : 0));
+}
+
 /** Names a latest value; a free name stays. */
 export function nameOfValue({ group, name, field = name }: NamedValue): string {
   const facts = groups[group]?.[name];

@@ -1,16 +1,7 @@
 import { computed } from '@preact/signals';
 import { preferences } from '../preferences.ts';
-import { accountTexts } from './accounts.ts';
-import { alarmTexts } from './alarms.ts';
-import { commonTexts } from './common.ts';
-import { deviceTexts } from './devices.ts';
-import { exportTexts } from './exports.ts';
-import { integrationTexts } from './integrations.ts';
-import { mapSettingsTexts } from './map-settings.ts';
-import { newVehicleTexts } from './new-vehicles.ts';
-import { privacyTexts } from './privacy.ts';
 import type { Pair, TextTree } from './text-tree.ts';
-import { vehicleTexts } from './vehicles.ts';
+import { tree } from './tree.ts';
 
 /** A tree of texts in one language. */
 type Translated<Tree> = {
@@ -19,19 +10,6 @@ type Translated<Tree> = {
     : Tree[Name] extends (...parameters: infer Parameters) => Pair
       ? (...parameters: Parameters) => string
       : Translated<Tree[Name]>;
-};
-
-const tree = {
-  ...commonTexts,
-  ...vehicleTexts,
-  ...newVehicleTexts,
-  ...deviceTexts,
-  ...alarmTexts,
-  ...accountTexts,
-  ...mapSettingsTexts,
-  ...integrationTexts,
-  ...exportTexts,
-  ...privacyTexts,
 };
 
 function translate(texts: TextTree, column: 0 | 1): object {

@@ -4,29 +4,30 @@ export type UnitSystem = 'metric' | 'imperial';
 
 interface Imperial {
   readonly unit: string;
-  /** The imperial value is the metric one times this, plus `offset`. */
-  readonly factor: number;
+  /** One imperial unit in the metric one. */
+  readonly size: number;
+  /** The imperial value at a metric 0. */
   readonly offset?: number;
 }
 
 /** The units that the imperial system replaces. */
 const imperialOf: Readonly<Record<string, Imperial>> = {
-  km: { unit: 'mi', factor: 1 / 1.609_344 },
-  'km/h': { unit: 'mph', factor: 1 / 1.609_344 },
-  m: { unit: 'ft', factor: 1 / 0.3048 },
-  '°C': { unit: '°F', factor: 1.8, offset: 32 },
+  km: { unit: 'mi', size: 1.609_344 },
+  'km/h': { unit: 'mph', size: 1.609_344 },
+  m: { unit: 'ft', size: 0.3048 },
+  '°C': { unit: '°F', size: 5 / 9, offset: 32 },
 };
 
 const conversion = (unit: string, system: UnitSystem): Imperial =>
-  (system === 'imperial' && imperialOf[unit]) || { unit, factor: 1 };
+  (system === 'imperial' && imperialOf[unit]) || { unit, size: 1 };
 
 /** Returns the unit in which a value of a metric unit is shown. */
 export const shownUnit = (unit: string, system: UnitSystem): string => conversion(unit, system).unit;
 
 /** Converts a value of a metric unit for display. */
 export function toShown(value: number, unit: string, system: UnitSystem): number {
-  const { factor, offset = 0 } = conversion(unit, system);
-  return value * factor + offset;
+  const { size, offset = 0 } = conversion(unit, system);
+  return value / size + offset;
 }
 
 const inputStep = 1000;
@@ -52,8 +53,8 @@ export function toInputLimits(
 
 /** Converts what a person typed to the metric unit in which it is stored. */
 export function fromInput(typed: number, unit: string, system: UnitSystem): number {
-  const { factor, offset = 0 } = conversion(unit, system);
-  return (typed - offset) / factor;
+  const { size, offset = 0 } = conversion(unit, system);
+  return (typed - offset) * size;
 }
 
 /** The decimals in which labels that are this far apart differ: 0.25 needs two. */

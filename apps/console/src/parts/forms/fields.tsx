@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { CallFailure } from '../../api/client.ts';
+import { preferences } from '../../preferences.ts';
+import { fromInput, toInput, toInputLimits } from '../../texts/units.ts';
 
 interface FormOptions {
   readonly class: string;
@@ -104,6 +106,24 @@ export function NumberInput({ value, onValue, minimum, maximum, isRequired, ...a
       onInput={({ currentTarget: { valueAsNumber } }) =>
         onValue(Number.isNaN(valueAsNumber) ? undefined : valueAsNumber)
       }
+    />
+  );
+}
+
+interface QuantityInputOptions extends NumberInputOptions {
+  /** Metric, as are the value and its limits; the person types in the chosen units. */
+  readonly unit: string;
+}
+
+/** An input for a number with a unit, in the chosen units. */
+export function QuantityInput({ unit, value, onValue, minimum, maximum, ...attributes }: QuantityInputOptions) {
+  const { units } = preferences.value;
+  return (
+    <NumberInput
+      {...attributes}
+      {...toInputLimits({ minimum, maximum }, unit, units)}
+      value={value === undefined ? undefined : toInput(value, unit, units)}
+      onValue={(typed) => onValue(typed === undefined ? undefined : fromInput(typed, unit, units))}
     />
   );
 }

@@ -16,7 +16,7 @@ import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import fineUrl from 'world-atlas/countries-50m.json?url';
 import coarseUrl from 'world-atlas/countries-110m.json?url';
-import { isDark } from '../../preferences.ts';
+import { isDark, preferences } from '../../preferences.ts';
 import { addDetail, beforeCaller } from './detail.ts';
 import { type MapPalette, paletteOf } from './palette.ts';
 
@@ -188,7 +188,7 @@ export function createBaseMap(
   });
   map.touchZoomRotate.disableRotation();
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
-  map.addControl(new ScaleControl({ maxWidth: 120 }), 'bottom-right');
+  map.addControl(new ScaleControl({ maxWidth: 120, unit: preferences.value.units }), 'bottom-right');
   drawWorld(map);
   addDetail(map, isDark);
   return map;

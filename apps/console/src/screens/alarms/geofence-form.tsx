@@ -1,14 +1,16 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, NumberInput, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { CloseIcon } from '../../parts/layout/icons.tsx';
+import { preferences } from '../../preferences.ts';
 import { assign } from '../../signals.ts';
-import { formatNumber } from '../../texts/format.ts';
+import { formatQuantity } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { shownUnit } from '../../texts/units.ts';
 import { type Geofence, loadGeofences } from './alarm-text.ts';
 import { type Draft, type DraftPoint, nowhere, toBody, toDraft } from './geofence-shapes.ts';
 
@@ -19,7 +21,7 @@ export function shapeText(geofence: Geofence): string {
   const { geofences: text } = texts.value;
   const { type, radiusMetres = 0, corners } = toDraft(geofence);
   return type === 'Point'
-    ? `${text.circle}, ${formatNumber(radiusMetres)} m`
+    ? `${text.circle}, ${formatQuantity(radiusMetres, 'm')}`
     : `${text.polygon}, ${text.corners(corners.length)}`;
 }
 
@@ -54,11 +56,12 @@ function Circle({ draft, error }: { draft: Signal<Draft>; error: string | undefi
           />
         )}
       </Field>
-      <Field label={text.radius} error={error}>
+      <Field label={text.radius(shownUnit('m', preferences.value.units))} error={error}>
         {(input) => (
-          <NumberInput
+          <QuantityInput
             {...input}
             {...facts.radiusMetres}
+            unit="m"
             isRequired
             value={radiusMetres}
             onValue={(radius) => assign(draft, { ...draft.value, radiusMetres: radius })}

@@ -1,14 +1,17 @@
+import { readingFields } from '@odograph/contracts/fields';
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { preferences } from '../../preferences.ts';
 import { isOperator } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { shownUnit } from '../../texts/units.ts';
 import type { AlarmKind } from './alarm-data.ts';
 import { conditionText, type Geofence, loadRules, type Rule } from './alarm-text.ts';
 
@@ -68,6 +71,14 @@ interface Fact {
   readonly enum?: readonly string[];
 }
 
+/** The metric unit of a parameter, of which the person may have chosen another. */
+const unitOf = (name: ParameterName): string => (name === 'limitKmh' ? readingFields.location.speed.unit : '');
+
+function labelOf(name: ParameterName): string {
+  const label = texts.value.alarmRules.fields[name];
+  return typeof label === 'string' ? label : label(shownUnit(unitOf(name), preferences.value.units));
+}
+
 /** The input of a parameter, made from what the interface says of it. */
 function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
   const { alarmRules: text } = texts.value;
@@ -81,7 +92,7 @@ function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
       : Object.entries(text.sides).filter(([side]) => fact.enum?.includes(side));
   const hint = name === 'geofenceId' && geofences.length === 0 ? text.noGeofence : undefined;
   return (
-    <Field label={text.fields[name]} hint={hint} error={errorOf(failure, `parameters.${name}`)}>
+    <Field label={labelOf(name)} hint={hint} error={errorOf(failure, `parameters.${name}`)}>
       {(input) => {
         if (choices.length > 0 || name === 'geofenceId') {
           return (
@@ -103,8 +114,9 @@ function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
         }
         if (fact.minimum !== undefined) {
           return (
-            <NumberInput
+            <QuantityInput
               {...input}
+              unit={unitOf(name)}
               minimum={fact.minimum}
               maximum={fact.maximum}
               isRequired

@@ -51,6 +51,8 @@ function Details({ row }: { row: Row }) {
     <dl class="audit-details">
       <dt>{text.time}</dt>
       <dd>{formatFull(row.at)}</dd>
+      <dt>{text.action}</dt>
+      <dd>{row.action}</dd>
       <dt>{text.address}</dt>
       <dd>{row.address || '–'}</dd>
       <dt>{text.position}</dt>
@@ -63,6 +65,16 @@ function Details({ row }: { row: Row }) {
   );
 }
 
+/** Names an action, such as device.create or command.turning-lights; as far as it is known. */
+function actionText(action: string): string {
+  const { audit: text, commands, flags } = texts.value;
+  const [subject = '', ...rest] = action.split('.');
+  const done = rest.join('.');
+  const flagTexts: Readonly<Record<string, string>> = flags;
+  const known = text.done[done] ?? commands.actions[done.toUpperCase()] ?? flagTexts[done] ?? done;
+  return text.actionOf(text.subjects[subject] ?? subject, known);
+}
+
 function AuditLine({ row }: { row: Row }) {
   const isUsual = ['done', 'requested', 'acknowledged', 'unchanged'].includes(row.outcome);
   return (
@@ -70,10 +82,12 @@ function AuditLine({ row }: { row: Row }) {
       <details class="audit-row">
         <summary>
           <time dateTime={row.at}>{formatTime(row.at)}</time>
-          <span class="audit-action">{row.action}</span>
+          <span class="audit-action">{actionText(row.action)}</span>
           <span class="audit-actor">{row.actor}</span>
           <span class="audit-subject muted">{row.subject}</span>
-          <span class={isUsual ? 'muted' : 'audit-unusual'}>{row.outcome}</span>
+          <span class={isUsual ? 'muted' : 'audit-unusual'}>
+            {texts.value.audit.outcomes[row.outcome] ?? row.outcome}
+          </span>
         </summary>
         <Details row={row} />
       </details>

@@ -198,6 +198,7 @@ async function loadServices(): Promise<Services> {
 }
 
 function Services() {
+  const { pipeline: text } = texts.value;
   const { data, failure, reload } = useLoad(loadServices, []);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
@@ -207,8 +208,8 @@ function Services() {
           <span class="mark" aria-hidden="true">
             {ok ? '✓' : '✕'}
           </span>
-          {name}
-          <span class={ok ? 'muted' : ''}>{state}</span>
+          {text.services[name] ?? name}
+          <span class={ok ? 'muted' : ''}>{text.serviceStates[state] ?? state}</span>
         </li>
       ))}
     </ul>

@@ -34,7 +34,7 @@ async function load(id: string): Promise<Battery> {
 
 function Latest({ values }: { values: Battery['values'] }) {
   return (
-    <dl class="figures wide">
+    <dl class="figures">
       {values.map((shown) => (
         <div class="card" key={`${shown.group} ${shown.name}`}>
           <dt>{nameOfValue(shown)}</dt>

@@ -7,6 +7,7 @@ import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { actingFor, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
+import { formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -54,7 +55,6 @@ async function load({ id, appId }: LiveVehicle) {
 
 /** What the commands change, as the device last reported it. */
 function State({ status }: { status: Readonly<Record<string, unknown>> }) {
-  const { fields, words } = texts.value.vehiclePage;
   const names = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).filter(
     (name) => typeof status[name] === 'string' && status[name] !== '',
   );
@@ -63,8 +63,8 @@ function State({ status }: { status: Readonly<Record<string, unknown>> }) {
     <dl class="card command-state">
       {names.map((name) => (
         <div key={name}>
-          <dt>{fields[name]}</dt>
-          <dd>{words[String(status[name])] ?? String(status[name])}</dd>
+          <dt>{nameOfValue({ group: 'fleet', name })}</dt>
+          <dd>{formatValue(String(status[name]), undefined, '')}</dd>
         </div>
       ))}
     </dl>

@@ -5,7 +5,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { assign } from '../../signals.ts';
-import { factsOfValue, formatValue, nameOfValue } from '../../texts/fields.ts';
+import { factsOfValue, formatValue, inOrder, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -19,17 +19,15 @@ async function load(id: string): Promise<readonly Value[]> {
 }
 
 function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
-  const { values: text } = texts.value;
   const { value, unit, time, field } = shown;
   const chart = field && `/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: field })}`;
   const name = nameOfValue(shown);
   return (
     <tr>
-      <td class="muted">{groupName(shown)}</td>
+      <td class="muted group-name">{groupName(shown)}</td>
       <th scope="row">{chart ? <a href={chart}>{name}</a> : name}</th>
       <td class="number">{formatValue(value, factsOfValue(shown), unit)}</td>
       <td title={formatFull(time)}>{formatTime(time)}</td>
-      <td>{chart && <a href={chart}>{text.chart}</a>}</td>
     </tr>
   );
 }
@@ -51,7 +49,7 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);
-  const shown = data.filter((value) => words.every((word) => searchedText(value).includes(word)));
+  const shown = inOrder(data).filter((value) => words.every((word) => searchedText(value).includes(word)));
   return (
     <div class="page">
       <SearchBox label={text.search} placeholder={text.search} initial="" onSearch={(typed) => assign(search, typed)} />
@@ -63,13 +61,14 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">{text.group}</th>
+                <th scope="col" class="group-name">
+                  {text.group}
+                </th>
                 <th scope="col">{text.name}</th>
                 <th scope="col" class="number">
                   {text.value}
                 </th>
                 <th scope="col">{text.time}</th>
-                <td />
               </tr>
             </thead>
             <tbody>

@@ -1,0 +1,149 @@
+import { createOperator } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadServices } from '../../services/platform/services.ts';
+import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
+
+/** For a page on a busy machine. */
+const pollOptions = { timeout: 20_000 };
+
+let platform: TestPlatform;
+let browser: Browser;
+let fleet: TestFleet;
+/** The session of an operator of the application. */
+let session: { readonly name: string; readonly value: string };
+
+/** Opens an address as that operator, with preferences of the browser. */
+async function open(path: string, preferences: object = {}, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const cookie = { ...session, domain: '127.0.0.1', path: '/', expires: -1 };
+  const cookies = [{ ...cookie, httpOnly: true, secure: false, sameSite: 'Strict' as const }];
+  const localStorage = [{ name: 'odograph-preferences', value: JSON.stringify(preferences) }];
+  const storageState = { cookies, origins: [{ origin: platform.httpUrl, localStorage }] };
+  const watched = await watchPage(browser, platform.httpUrl, { storageState, ...options });
+  await watched.page.goto(path);
+  return watched;
+}
+
+const close = (page: Page) => page.context().close();
+const rowsOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).getByRole('row');
+
+describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
+  beforeAll(async () => {
+    [platform, browser] = await Promise.all([
+      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
+      startBrowser(),
+    ]);
+    fleet = await createTestFleet(platform);
+    const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
+    const [name = '', value = ''] = account.cookie.split('=');
+    session = { name, value };
+    const { location, ...groups } = reading({ ago: 1 }) as { location: object };
+    await fleet.parked.device.upload([
+      {
+        ...{ ...groups, location: { ...location, altitude: 35 }, alarms: { gps_jamming: false } },
+        electric: { soc: 80, soh: 0, voltage: 400, temperature: 21 },
+        fleet: { ChargeLevel: 80, RemainingRange: 0, mileage: 1000, lock: 'LOCKED', ChargingStatus: 'NOT_CHARGING' },
+        status: { ignition: false, mileage: 15_230.4, autonomy: 200 },
+        can: [{ key: 'io239', value: '1' }],
+        sensors: [{ name: 'cold room', data: [{ key: 'temperature', value: '4.5' }] }],
+      },
+    ]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await fleet?.stop();
+    await platform?.stop();
+  });
+
+  it('has each value once, with name, unit and age, and none that the device does not know', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.parked.id}`);
+    await rowsOf(page, 'Traction battery')
+      .filter({ hasText: /^Voltage400\.0 V\d+ \w+ ago$/ })
+      .waitFor();
+    await rowsOf(page, 'Sensors')
+      .filter({ hasText: /^cold room · temperature4\.5 °C/ })
+      .waitFor();
+    await rowsOf(page, 'CAN')
+      .filter({ hasText: /^io2391/ })
+      .waitFor();
+    await rowsOf(page, 'Vehicle')
+      .filter({ hasText: /^Chargingnot charging/ })
+      .waitFor();
+    await rowsOf(page, 'Alarms of the device')
+      .filter({ hasText: /^GPS jammingno/ })
+      .waitFor();
+    const named = await page.locator('.figures dt, .groups th').allInnerTexts();
+    expect(named).toEqual([...new Set(named)]);
+    expect(named).not.toContain('State of health');
+    expect(await page.locator('.figures').innerText()).toMatch(/Charge\s80 %.*Range\s200 km.*Mileage\s15,230 km/s);
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('draws the last trip on a small map, without a barrier in light and dark', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}`);
+    await page.getByRole('region', { name: 'Last trip' }).getByRole('link', { name: /km/ }).waitFor();
+    await page.getByRole('region', { name: 'Last trip' }).locator('canvas').waitFor();
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await findBarriers(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await findBarriers(page, ['color-contrast'])).toEqual([]);
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('shows values in miles, feet and °F where they are chosen', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.parked.id}/values`, { units: 'imperial' });
+    await page.getByRole('row', { name: /Mileage 9,464 mi/ }).waitFor();
+    await page.getByRole('row', { name: /Altitude 115 ft/ }).waitFor();
+    await page.getByRole('row', { name: /Battery temperature 69\.8 °F/ }).waitFor();
+    await page.goto(`/vehicles/${fleet.moving.id}/charts?fields=speed`);
+    await page.getByText(/· 22 mph/).waitFor();
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('takes a radius in feet and stores it in metres', async () => {
+    const { page } = await open('/alarms/geofences', { units: 'imperial' });
+    await page.getByRole('button', { name: 'New circle' }).click();
+    await page.getByLabel('Name').fill('Yard');
+    await page.getByLabel('Latitude').fill('48.85');
+    await page.getByLabel('Longitude').fill('2.35');
+    await page.getByLabel('Radius, ft').fill('1000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('circle, 1,000 ft').waitFor();
+    const { rows } = await sql<{ radius_metres: number }>`select radius_metres from geofence`.execute(platform.db);
+    expect(rows[0]?.radius_metres).toBeCloseTo(304.8, 9);
+    await close(page);
+  });
+
+  it.each([
+    ['en-US', 'Mileage', /15,230 km/, /^[A-Z][a-z]{2} \d+, \d{4}, \d+:\d\d:\d\d [AP]M/],
+    ['en-GB', 'Mileage', /15,230 km/, /^\d+ [A-Z][a-z]{2,3} \d{4},? (at )?\d\d:\d\d:\d\d /],
+    ['fr-FR', 'Kilométrage', /15\s230 km/, /^\d+ [a-zéû]+\.? \d{4}(,| à) \d\d:\d\d:\d\d /],
+  ])('writes dates and numbers as in %s', async (locale, name, number, date) => {
+    const { page } = await open(`/vehicles/${fleet.parked.id}`, {}, { locale });
+    const mileage = page.locator('.figures .card').filter({ hasText: name });
+    await mileage.getByText(number).waitFor();
+    expect(await mileage.locator('small').getAttribute('title')).toMatch(date);
+    await close(page);
+  });
+
+  it('fits the French names of the screens into the rail', async () => {
+    const { page } = await open('/profile', { language: 'fr' }, { viewport: { width: 1440, height: 900 } });
+    await page.getByRole('link', { name: 'Réservations' }).waitFor();
+    const wide = () =>
+      page.evaluate(`[...document.querySelectorAll('.rail-link')].filter((link) => {
+        const range = document.createRange();
+        range.selectNodeContents(link);
+        const [text, place] = [range.getBoundingClientRect(), link.getBoundingClientRect()];
+        return place.width > 0 && (text.left < place.left || text.right > place.right);
+      }).map(({ textContent }) => textContent)`);
+    await expect.poll(wide, pollOptions).toEqual([]);
+    await close(page);
+  });
+});
