@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { browserPath } from '@odograph/testkit/programs';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import build from '../scripts/build/build.ts';
+import { openSignedIn } from '../test/console/browser.fixture.ts';
 import { defineBenchmark, UsageError } from './parts/benchmark.ts';
 import { planLoad, startOdograph } from './parts/contenders.ts';
 import type { Engines, Pool } from './parts/engines.ts';
@@ -58,11 +59,7 @@ async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
   const context = await browser.newContext({ baseURL: httpUrl, locale: 'en-GB', viewport });
   const page = await context.newPage();
   page.setDefaultTimeout(timeoutMs);
-  await page.goto('/sign-in?next=/profile');
-  await page.getByLabel('Name').fill(account.name);
-  await page.getByLabel('Password').fill(account.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname === '/profile');
+  await openSignedIn({ page }, '/profile', account);
   return page;
 }
 

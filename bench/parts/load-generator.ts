@@ -67,8 +67,7 @@ class Publisher {
   #sent = 0;
   #firstTimestampMs = 0;
   #stepMs = 1;
-  #bytesOfPuback = 0;
-  #packetId = 0;
+  #rest: Buffer = Buffer.alloc(0);
 
   constructor(socket: Socket, topic: string, seed: number) {
     const packets = Array.from({ length: inFlight }, (_, place) =>
@@ -110,19 +109,16 @@ class Publisher {
     if (free > toEnd) this.#send(free - toEnd, now);
   }
 
-  /** Processes received PUBACKs. @returns their number */
+  /** Processes received PUBACKs, of which the last may be cut. @returns their number */
   receive(chunk: Buffer): number {
     const now = performance.now();
-    let count = 0;
-    for (const byte of chunk) {
-      if (this.#bytesOfPuback >= 2) this.#packetId = this.#packetId * 256 + byte;
-      this.#bytesOfPuback += 1;
-      if (this.#bytesOfPuback < pubackBytes) continue;
-      histogram.record(now - (this.#sentAt[this.#packetId - 1] ?? now));
-      this.#bytesOfPuback = 0;
-      this.#packetId = 0;
-      count += 1;
+    const pubacks = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const count = Math.floor(pubacks.length / pubackBytes);
+    for (let index = 0; index < count; index += 1) {
+      const place = pubacks.readUInt16BE(index * pubackBytes + 2) - 1;
+      histogram.record(now - (this.#sentAt[place] ?? now));
     }
+    this.#rest = pubacks.subarray(count * pubackBytes);
     this.#inFlight -= count;
     return count;
   }

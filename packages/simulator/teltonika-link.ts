@@ -38,21 +38,14 @@ class Answers {
   }
 
   /** @throws when it does not come in time, or the connection ends */
-  next(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      if (this.#end) return reject(this.#end);
-      const timer = setTimeout(() => this.end(new Error('no answer of the platform')), this.#timeoutMs);
-      this.#waiting.push({
-        resolve(answer) {
-          clearTimeout(timer);
-          resolve(answer);
-        },
-        reject(error) {
-          clearTimeout(timer);
-          reject(error);
-        },
-      });
-    });
+  async next(): Promise<number> {
+    if (this.#end) throw this.#end;
+    const timer = setTimeout(() => this.end(new Error('no answer of the platform')), this.#timeoutMs);
+    try {
+      return await new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Fails everything that waits and whatever asks later. */
