@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,4 +12,25 @@ export function runInstalled(program: string, ...parameters: string[]): boolean 
   const path = join(root, 'node_modules', '.bin', program);
   const { status } = spawnSync(path, parameters, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
   return status === 0;
+}
+
+/**
+ * Installs Python packages in an environment that later runs use again.
+ * @param packages with their versions, such as cantools==45.1.0
+ * @returns the folder of its programs
+ * @throws Error `missing: …` without Python or a network
+ */
+export function installPython(...packages: readonly string[]): string {
+  const environment = join(tmpdir(), `odograph-${packages.join('-').replaceAll('==', '-')}`);
+  const programs = join(environment, 'bin');
+  const installed = join(environment, 'installed');
+  if (existsSync(installed)) return programs;
+  const run = (program: string, ...parameters: string[]) =>
+    spawnSync(program, parameters, { stdio: ['ignore', 2, 2] }).status === 0;
+  if (!run('python3', '-m', 'venv', environment)) throw new Error('missing: python3 with venv');
+  if (!run(join(programs, 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...packages)) {
+    throw new Error(`missing: a network to install ${packages.join(' and ')}`);
+  }
+  writeFileSync(installed, '');
+  return programs;
 }

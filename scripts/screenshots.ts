@@ -1,19 +1,19 @@
 // Takes the pictures of docs/images: every screen of the console with the demo's fleet. Needs Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
 import { freePort } from '@odograph/testkit/free-port';
-import { chromium, type Page } from 'playwright-core';
+import { hasBrowser } from '@odograph/testkit/programs';
+import type { Page } from 'playwright-core';
+import { openSignedIn, startBrowser } from '../test/console/browser.fixture.ts';
+import { root } from './run-command.ts';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const images = join(root, 'docs/images');
-const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const viewport = { width: 1280, height: 800 };
 const quality = 82;
 const maxBytes = 150 * 1024;
@@ -107,14 +107,6 @@ async function createOperator({ httpUrl, adminToken }: Demo): Promise<{ name: st
   return (await response.json()) as { name: string; password: string };
 }
 
-async function signIn(page: Page, { name, password }: { name: string; password: string }): Promise<void> {
-  await page.goto('/sign-in?next=/profile');
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname === '/profile');
-}
-
 /** The address of a screen for this demo. */
 function addressOf({ path }: Screen, { vehicleIds: [id = '', next = ''] }: Demo): string {
   return path.replace('ID', id).replace('NEXT', next);
@@ -137,17 +129,15 @@ async function take(page: Page, screen: Screen, demo: Demo): Promise<void> {
   console.log(`${file.slice(root.length + 1)} ${Math.round(size / 1024)} kB`);
 }
 
-const executablePath = programs.find((program) => existsSync(program));
-if (executablePath === undefined) throw new Error(`needs ${programs.join(' or ')}`);
+if (!hasBrowser) throw new Error('needs Chromium or Google Chrome in /usr/bin');
 mkdirSync(images, { recursive: true });
 const demo = await startDemo();
-const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-const browser = await chromium.launch({ executablePath, args });
+const browser = await startBrowser();
 try {
   const account = await createOperator(demo);
   const page = await browser.newPage({ baseURL: demo.httpUrl, viewport, locale: 'en-GB', timezoneId: 'Europe/Paris' });
   page.setDefaultTimeout(60_000);
-  await signIn(page, account);
+  await openSignedIn({ page }, '/profile', account);
   for (const screen of screens) await take(page, screen, demo);
 } finally {
   await browser.close();

@@ -1,17 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { childEnvironment } from '@odograph/runtime/config';
+import { installPython, root } from '../run-command.ts';
 import { type RunningPlatform, startRunningPlatform } from './platform.ts';
 
 const pythonTools = ['schemathesis==4.32.5', 'openapi-python-client==0.29.1'];
-const hooks = dirname(fileURLToPath(import.meta.url));
-const root = join(hooks, '..', '..');
 const typescriptGenerator = join(root, 'packages', 'client', 'node_modules', 'openapi-typescript', 'bin', 'cli.js');
 
 const { values: options } = parseArgs({ options: { examples: { type: 'string', default: '10' } } });
@@ -38,18 +36,6 @@ async function run(
   const child = spawn(program, parameters, { cwd, stdio: 'inherit', env: childEnvironment(env) });
   const [code] = await once(child, 'close').catch(() => [null]);
   return code === 0;
-}
-
-/** Installs the Python tools in an environment that later runs use again. @returns where their programs are */
-async function installPythonTools(): Promise<string> {
-  const environment = join(tmpdir(), `odograph-${pythonTools.join('-').replaceAll('==', '-')}`);
-  const programs = join(environment, 'bin');
-  if (existsSync(join(programs, 'schemathesis'))) return programs;
-  if (!(await run('python3', ['-m', 'venv', environment]))) throw new Error('missing: python3 with venv');
-  if (!(await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...pythonTools]))) {
-    throw new Error(`missing: a network to install ${pythonTools.join(' and ')}`);
-  }
-  return programs;
 }
 
 /** Generates types for TypeScript and compiles them. */
@@ -87,7 +73,7 @@ function checkAnswers(tools: Tools, platform: RunningPlatform, form: 'body' | 'q
     FORM: form,
     IDS: JSON.stringify({ vehicleId: vehicleIds, deviceId: deviceIds }),
     SCHEMATHESIS_HOOKS: 'hooks',
-    PYTHONPATH: hooks,
+    PYTHONPATH: import.meta.dirname,
     PYTHONDONTWRITEBYTECODE: '1',
   };
   const excluded = form === 'query' ? [...excludedChecks, ...checksOfMethods] : excludedChecks;
@@ -102,7 +88,7 @@ function checkAnswers(tools: Tools, platform: RunningPlatform, form: 'body' | 'q
 }
 
 async function main(): Promise<boolean> {
-  const programs = await installPythonTools();
+  const programs = installPython(...pythonTools);
   const directory = await mkdtemp(join(tmpdir(), 'odograph-check-openapi-'));
   const platform = await startRunningPlatform();
   try {

@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { installPython, root } from '../run-command.ts';
 import { type Comparison, compareFile, type ReferenceFile } from './compare.ts';
 
 /** The Python package to compare with, and public files at the commits of the published figures. */
@@ -16,8 +15,7 @@ const repositories = {
   opendbc: { url: 'https://github.com/commaai/opendbc', commit: '7343a66d46213d5f73528afc6c6db713ebd88a9d' },
 };
 
-const folder = dirname(fileURLToPath(import.meta.url));
-const ownFiles = join(folder, '..', '..', 'packages', 'codec', 'can', 'data');
+const ownFiles = join(root, 'packages/codec/can/data');
 const { values: options } = parseArgs({
   options: {
     directory: { type: 'string', default: join(tmpdir(), 'odograph-compare-can') },
@@ -26,32 +24,17 @@ const { values: options } = parseArgs({
   },
 });
 
-/** Runs a program. @throws Error `missing: …` if it fails */
-async function run(missing: string, program: string, ...parameters: string[]): Promise<void> {
-  const child = spawn(program, parameters, { stdio: ['ignore', 2, 2] });
-  const [code] = await once(child, 'close').catch(() => [null]);
-  if (code !== 0) throw new Error(`missing: ${missing}`);
-}
-
-/** Installs cantools in an environment that later runs use again. @returns its interpreter */
-async function installCantools(): Promise<string> {
-  const environment = join(tmpdir(), `odograph-${cantools.replace('==', '-')}`);
-  const python = join(environment, 'bin', 'python');
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', cantools];
-  if (!existsSync(python)) await run('python3 with venv', 'python3', '-m', 'venv', environment);
-  await run(`${cantools}, and a network to install it`, python, ...pip);
-  return python;
-}
-
 /** Fetches the files of a repository; a directory that exists is used as it is. */
-async function fetchRepository(directory: string, { url, commit }: { url: string; commit: string }): Promise<void> {
+function fetchRepository(directory: string, { url, commit }: { url: string; commit: string }): void {
   if (existsSync(directory)) return;
-  await mkdir(directory, { recursive: true });
-  const git = (...parameters: string[]) =>
-    run(`git, and a network to fetch ${url}`, 'git', '-C', directory, ...parameters);
-  await git('init', '--quiet');
-  await git('fetch', '--quiet', '--depth', '1', url, commit);
-  await git('checkout', '--quiet', 'FETCH_HEAD');
+  mkdirSync(directory, { recursive: true });
+  const git = (...parameters: string[]): void => {
+    const { status } = spawnSync('git', ['-C', directory, ...parameters], { stdio: ['ignore', 2, 2] });
+    if (status !== 0) throw new Error(`missing: git, and a network to fetch ${url}`);
+  };
+  git('init', '--quiet');
+  git('fetch', '--quiet', '--depth', '1', url, commit);
+  git('checkout', '--quiet', 'FETCH_HEAD');
 }
 
 function print({ file, removed }: ReferenceFile, { differences }: Comparison): void {
@@ -68,35 +51,27 @@ function print({ file, removed }: ReferenceFile, { differences }: Comparison): v
 /** Decodes random frames of every message of every file with cantools and with our decoder, and lists what differs. */
 async function main(): Promise<void> {
   const directory = resolve(options.directory);
-  const python = await installCantools();
+  const python = join(installPython(cantools), 'python');
   for (const [name, repository] of Object.entries(repositories)) {
-    await fetchRepository(join(directory, name), repository);
+    fetchRepository(join(directory, name), repository);
   }
   const directories = [ownFiles, ...Object.keys(repositories).map((name) => join(directory, name))];
-  const parameters = [join(folder, 'reference.py'), options.seed, options.frames, ...directories];
+  const parameters = [join(import.meta.dirname, 'reference.py'), options.seed, options.frames, ...directories];
   const reference = spawn(python, parameters, { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = once(reference, 'close');
-  const total = {
-    files: 0,
-    messages: 0,
-    signals: 0,
-    frames: 0,
-    framesBySignal: 0,
-    values: 0,
-    identical: 0,
-    rounded: 0,
-    linesRemoved: 0,
-    differences: 0,
+  const total: Record<string, number> = {};
+  const add = (name: string, count: number): void => {
+    total[name] = (total[name] ?? 0) + count;
   };
   for await (const line of createInterface(reference.stdout)) {
     const file: ReferenceFile = JSON.parse(line);
     const comparison = compareFile(file);
     print(file, comparison);
     const { differences, ...counts } = comparison;
-    total.files += 1;
-    total.differences += differences.size;
-    total.linesRemoved += file.removed.length;
-    for (const [name, value] of Object.entries(counts)) total[name as keyof typeof counts] += value;
+    add('files', 1);
+    for (const [name, value] of Object.entries(counts)) add(name, value);
+    add('linesRemoved', file.removed.length);
+    add('differences', differences.size);
   }
   const [code] = await closed;
   if (code !== 0) throw new Error(`reference.py ended with ${code}`);

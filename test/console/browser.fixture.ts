@@ -59,7 +59,7 @@ export async function watchPage(
 
 /** Opens an address as a person does who has to sign in first. */
 export async function openSignedIn(
-  { page }: WatchedPage,
+  { page }: Pick<WatchedPage, 'page'>,
   path: string,
   { name, password }: { readonly name: string; readonly password: string },
 ): Promise<void> {
