@@ -47,24 +47,6 @@ describe.skipIf(!hasRedisServer)('while an engine is down', () => {
   );
 
   it(
-    'no upload is acknowledged without Redis, and devices continue when it is back',
-    async () => {
-      const load = await testbed.startLoad();
-      await load.progress(2);
-      await testbed.kill('Redis');
-      // Answers that Redis sent before it stopped may still arrive.
-      await delay(500);
-      const before = load.acknowledged();
-      await delay(scale.awayMs);
-      expect(load.acknowledged()).toBe(before);
-      await testbed.restart('Redis');
-      await load.progress(3);
-      await report('Redis down', { downMs: scale.awayMs, acknowledgedMeanwhile: 0, stored: await load.finish() });
-    },
-    timeoutMs,
-  );
-
-  it(
     'nothing is lost or partly stored when the disk of the database is full, and /health says so within 15 s',
     async () => {
       const load = await testbed.startLoad();

@@ -86,21 +86,6 @@ it('does not make one vehicle wait for another', async () => {
   expect((await waiting).status).toBe(200);
 });
 
-it('does not send a waiting command to a device that has moved to another vehicle', async () => {
-  const vehicle = await fixture.createVehicle();
-  const device = await fixture.silent(vehicle);
-  const first = fixture.act('lock', vehicle);
-  const { id } = await device.next();
-  const second = fixture.act('unlock', vehicle);
-  await fixture.expectState(vehicle, 'sent', 'pending');
-  await fixture.platform.db.deleteFrom('device_link').where('device_id', '=', vehicle.deviceId).execute();
-  await device.acknowledge({ id, ok: true });
-  expect((await first).status).toBe(200);
-  expectFailure(await second, 'NO_DEVICE');
-  expect(device.heard).toHaveLength(1);
-  await fixture.expectState(vehicle, 'acknowledged', 'expired');
-});
-
 it('does not immobilize a vehicle that drove off while the command waited', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);

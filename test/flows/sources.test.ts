@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { consoleService } from '@odograph/console/service';
-import type { SourceFormatName } from '@odograph/contracts/sources';
+import { type SourceFormatName, sourceFormatNames } from '@odograph/contracts/sources';
+import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
+import { SourceSender } from '@odograph/simulator/source-sender';
 import { createBrowser } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import {
@@ -20,7 +22,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readHistory, readQuarantine, start } from './sources.fixture.ts';
 
-const platform = await usePlatform([ingestService, gatewayService, queryService, consoleService]);
+const platform = await usePlatform([ingestService, gatewayService, queryService, consoleService, fleetService]);
 const application = await createApplication(platform.db);
 const api = platform.as(application.token);
 
@@ -255,3 +257,41 @@ describe('a device that a source names', () => {
     await historyOf(vehicle.id, 0, platform.as(victim.token));
   });
 });
+
+const forwardedFrom = Math.floor(Date.now() / 1000) - 1000;
+const readings = 30;
+
+it.each(sourceFormatNames)(
+  'puts what %s forwards into the history of the vehicle once, also when it is sent twice',
+  async (format) => {
+    const deviceId = createImei();
+    const { id, secret: deviceSecret } = await createVehicle(platform.db, application, { deviceId, model: format });
+    const { admin } = platform;
+    const source = await admin.post('/v1/x/admin/sources', { appId: application.appId, format });
+    expect(source.status).toBe(200);
+    // The user name of OwnTracks is that of the device, with its own secret.
+    const secret = format === 'owntracks' ? deviceSecret : source.body.secret;
+    const sender = new SourceSender({ url: platform.httpUrl, format, deviceId, secret, messagesPerRequest: 7 });
+    for (let round = 0; round < 2; round += 1) {
+      for (let index = 0; index < readings; index += 1) {
+        sender.record({
+          timestamp: forwardedFrom + index,
+          location: { latitude: 48.85 + index / 1e4, longitude: 2.35 },
+          status: { mileage: 12_345.5 },
+          can: [{ key: 'engine_rpm', value: '2071' }],
+        });
+      }
+      await sender.drain();
+    }
+    const { body } = await eventually(async () => {
+      const answer = await api.get(`/v1/vehicle/${id}/history?from=${forwardedFrom}&until=${forwardedFrom + 500}`);
+      expect(answer.body.status).toHaveLength(readings);
+      return answer;
+    });
+    expect(body.status[7]).toMatchObject({
+      timestamp: forwardedFrom + 7,
+      location: { latitude: 48.8507, longitude: 2.35 },
+      status: { mileage: 12_345.5 },
+    });
+  },
+);

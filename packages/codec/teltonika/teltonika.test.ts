@@ -2,7 +2,6 @@ import type { AvlFamily } from '@odograph/contracts/device-models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeAvlRecords } from './avl.ts';
-import { readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
 import { dataOf, decodeTeltonika, hex } from './decode.fixture.ts';
 import {
@@ -218,24 +217,6 @@ describe('a UDP packet', () => {
     }
     expect(readDatagram(Buffer.concat([datagram, Buffer.alloc(1)]))).toBeUndefined();
   });
-});
-
-it('no bytes crash or hang the decoders', () => {
-  const prefix = fc.constantFrom('08', '8e', '10', '0c', '0d', '0e', 'ff').map(hex);
-  fc.assert(
-    fc.property(prefix, fc.uint8Array({ maxLength: 400 }), (codec, bytes) => {
-      const data = Buffer.concat([codec, Buffer.from(bytes)]);
-      expect(decodeTeltonika(data).readings.length).toBeLessThanOrEqual(255);
-      expect(readMessages(data)?.length ?? 0).toBeLessThanOrEqual(255);
-      for (const { frame, fault, bytes } of [readHello(data), readPacket(data)]) {
-        // One that is not complete needs more bytes than there are, and never more than a packet may have.
-        expect(bytes > data.length).toBe(frame === undefined && fault === undefined);
-        expect(bytes).toBeLessThanOrEqual(maximumDataBytes + 12);
-      }
-      expect(() => readDatagram(data)).not.toThrow();
-    }),
-    { numRuns: 2000 },
-  );
 });
 
 it('the known codecs are those of records and of messages, and no others, such as Codec 7', () => {

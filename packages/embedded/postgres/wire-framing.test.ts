@@ -35,11 +35,6 @@ describe('WireFramer', () => {
     );
   });
 
-  it('yields a message that arrives byte by byte', () => {
-    const whole = wireMessage('Q', Buffer.from('select 1\0'));
-    expect(framesOf([...whole].map((byte) => Buffer.from([byte])))).toEqual([whole]);
-  });
-
   it('rejects an impossible message length', () => {
     const framer = new WireFramer();
     framer.push(Buffer.from([0x51, 0, 0, 0, 3]));

@@ -250,7 +250,7 @@ describe('the life cycle of authorizations', () => {
         }
         expect(await world.listed()).toEqual(model.listed());
       }),
-      { numRuns: 60, examples: atTheBorders },
+      { numRuns: 30, examples: atTheBorders },
     );
   }, 120_000);
 });

@@ -218,19 +218,6 @@ describe('a suspension', () => {
     access.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
   const resume = (authorizationId: string) => access.api.post('/v1/bluetooth-token/validate', { authorizationId });
 
-  it('starts, moves its end, and ends once', async () => {
-    const id = await issuedId();
-    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
-    for (const until of [inHours(0.5), inHours(0.9)]) {
-      const { status, body } = await suspend(id, until);
-      expect([status, body]).toEqual([200, {}]);
-    }
-    const current = await access.api.get(`/v1/vehicle/${access.vehicle.id}/authorizations/current`);
-    expect(current.body.authorizations).toHaveLength(1);
-    expect((await resume(id)).status).toBe(200);
-    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
-  });
-
   it('is refused with INVALID_DATE unless its end is a date between now and the end of the authorization', async () => {
     const until = inHours(1);
     const id = await issuedId({ until });

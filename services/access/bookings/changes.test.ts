@@ -127,24 +127,6 @@ describe('DELETE /v1/booking/{id}', () => {
     await book(access.api, access.vehicle, planned());
   });
 
-  it('keeps a BOOKING that has started, and any booking that has ended', async () => {
-    expect(
-      await remove((await book(access.api, access.vehicle, { ...planned(), from: inMinutes(0) })).bookingId),
-    ).toEqual(kept);
-    access.vehicle = await access.newVehicle();
-    const { bookingId } = await book(access.api, access.vehicle, floating());
-    await access.api.post(`/v1/booking/${bookingId}/stop`);
-    expect(await remove(bookingId)).toEqual(kept);
-  });
-
-  it('deletes a free-floating booking in its first 10 minutes only', async () => {
-    const { bookingId } = await book(access.api, access.vehicle, floating());
-    await age(access, bookingId, 10.1);
-    expect(await remove(bookingId)).toEqual(kept);
-    await age(access, bookingId, -0.2);
-    expect(await remove(bookingId)).toEqual(deleted);
-  });
-
   it.each([
     ['its ignition was on', [{ ignition: true }]],
     ['it moved', [{ movement: true }]],

@@ -280,6 +280,6 @@ it('creates, changes, stops and deletes bookings like a simple model, with match
       }
       expect(await authorizationsOf(world)).toEqual(expectedAuthorizations(model));
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 }, 120_000);

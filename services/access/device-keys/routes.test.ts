@@ -1,9 +1,8 @@
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { verifyToken } from '@odograph/keyless/token';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
-import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { accessService } from '../service.ts';
@@ -14,7 +13,6 @@ let vehicle: TestVehicle;
 let serviceToken: string;
 
 const platform = await usePlatform([accessService], { ENCRYPTION_KEYS: secret('a') });
-const rotated = await usePlatform([accessService], { ENCRYPTION_KEYS: `${secret('b')},${secret('a')}` });
 const { admin } = platform;
 beforeEach(async () => {
   const application = await createApplication(platform.db);
@@ -82,22 +80,5 @@ describe('the key of a device', () => {
     expect((await rotate('none')).body.error).toBe('UNKNOWN_DEVICE');
     const { status } = await api.post(`/v1/x/admin/devices/${vehicle.deviceId}/key`);
     expect(status).toBe(401);
-  });
-
-  it('is resealed under the first of ENCRYPTION_KEYS, and gives the same tokens', async () => {
-    const { authorizationId, token } = await issue();
-    const sealedUnder = async () =>
-      (
-        await sql<{ id: string }>`select encode(substring(sealed_key from 1 for 4), 'hex') as id from device_key
-        where device_id = ${vehicle.deviceId}`.execute(platform.db)
-      ).rows[0]?.id;
-    const old = await sealedUnder();
-    const operator = createApiClient(rotated.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-    const first = await operator.post('/v1/x/admin/device-keys/reseal');
-    expect([first.status, first.body.resealed > 0]).toEqual([200, true]);
-    expect(await sealedUnder()).not.toBe(old);
-    expect((await operator.post('/v1/x/admin/device-keys/reseal')).body.resealed).toBe(0);
-    const reader = clientWithToken(rotated.httpUrl, serviceToken);
-    expect((await reader.get(`/v1/bluetooth-token/${authorizationId}`)).body.token).toBe(token);
   });
 });

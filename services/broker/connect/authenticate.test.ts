@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { commandAccount, gatewayAccount } from '@odograph/contracts/caller';
 import { hashSecret } from '@odograph/runtime/secrets';
-import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { usePlatform } from '@odograph/testkit/scopes';
@@ -63,11 +62,4 @@ it('answers "server unavailable" while the database is unavailable', async () =>
   } finally {
     await withoutDatabase.stop();
   }
-});
-
-it('accepts hundreds of devices that connect concurrently', async () => {
-  const devices = await Promise.all(Array.from({ length: 300 }, () => createDevice(platform.db)));
-  const sessions = await Promise.all(devices.map((device) => connectDevice(platform.mqttUrl, device)));
-  expect(sessions.every(({ client }) => client.connected)).toBe(true);
-  await Promise.all(sessions.map((session) => session.close('cut')));
 });

@@ -11,8 +11,10 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasOpenssl } from '@odograph/testkit/programs';
+import { directoryOfTest } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 import { createRevocationList, createSelfSigned, issueCertificate } from './certificates.fixture.ts';
 
@@ -112,4 +114,25 @@ describe.skipIf(!hasOpenssl)('changed certificate files', () => {
     await eventually(async () => expect(await isAccepted(lost, ofLost)).toBe(false));
     expect(await isAccepted(kept, ofKept)).toBe(true);
   });
+});
+
+it.skipIf(!hasOpenssl)('accepts uploads over TLS and over plain connections', async () => {
+  const directory = directoryOfTest();
+  const { certificate, key } = createSelfSigned(directory, 'localhost');
+  const port = String(await freePort());
+  const settings = { MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key, MQTTS_PORT: port };
+  const platform = await startTestPlatform([brokerService], settings);
+  const url = `mqtts://127.0.0.1:${port}`;
+  const secure = await connectDevice(url, await createDevice(platform.db), { rejectUnauthorized: false });
+  const plain = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  const stranger = await openSocket(url);
+  stranger.end('no TLS');
+  await Promise.all([
+    secure.upload({ timestamp: 1 }),
+    plain.upload('x'.repeat(200_000)),
+    secure.upload('y'.repeat(200_000)),
+  ]);
+  expect(secure.client.connected && plain.client.connected).toBe(true);
+  await Promise.all([secure.close(), plain.close()]);
+  await platform.stop();
 });

@@ -109,17 +109,6 @@ describe('a Teltonika device', () => {
     expect((await queuedTimes(imei)).sort((a, b) => a - b)).toEqual(times);
   });
 
-  it('may send its packets in pieces, and pings between them', async () => {
-    const imei = await createImeiOf('teltonika');
-    const device = simulate({ imei, writes: 'split' });
-    await device.connect();
-    const times = recordReadings(device, 10);
-    await device.write(Buffer.from([0xff]));
-    expect(await device.send()).toBe(10);
-    await device.write(Buffer.from([0xff, 0xff]));
-    expect(await queuedTimes(imei)).toEqual(times);
-  });
-
   it('queues what was recorded long ago behind live uploads', async () => {
     const imei = await createImeiOf('teltonika');
     const device = simulate({ imei });

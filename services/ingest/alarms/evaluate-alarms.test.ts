@@ -105,23 +105,6 @@ describe('an alarm of speed', () => {
     expect(rows).toEqual([{ late: true }]);
   });
 
-  it('stays as newer readings decided when a late one contradicts it', async () => {
-    const { vehicle, upload } = await watch('speed', { limitKmh: 100 });
-    await upload(at(0, driving(130)));
-    await upload(at(100, driving(130)));
-    await upload(at(50, driving(10)));
-    expect(await intervalsOf(vehicle)).toEqual([[0, null]]);
-    await upload(at(60, driving(130)));
-    expect(await intervalsOf(vehicle)).toEqual([[0, null]]);
-  });
-
-  it('begins earlier when a late reading shows that it did', async () => {
-    const { vehicle, upload } = await watch('speed', { limitKmh: 100 });
-    await upload(at(0, driving(10)), at(10, driving(130)));
-    await upload(at(8, driving(140)));
-    expect(await alarmsOf(vehicle)).toEqual([{ raised: 8, cleared: null, value: 140, latitude: 48.85 }]);
-  });
-
   it('does not come from readings of a privacy interval, and neither does its end', async () => {
     const { vehicle, upload } = await watch('speed', { limitKmh: 100 });
     await sql`insert into privacy_period values (${Number(vehicle.id)},

@@ -83,16 +83,6 @@ describe('stored readings', () => {
     ]);
   });
 
-  it('of the same time are merged field by field, within one job and across jobs', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    await ingest(
-      upload(vehicle.deviceId, { timestamp: start, status: { ignition: true } }),
-      upload(vehicle.deviceId, { timestamp: start, status: { mileage: 7 } }),
-    );
-    await ingest(upload(vehicle.deviceId, { timestamp: start, electric: { soc: 50 } }));
-    expect(await readings(vehicle.id)).toMatchObject([{ ignition: true, mileage: 7, soc: 50 }]);
-  });
-
   it('are unchanged by a repeated upload, which adds nothing to the change feed', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const reading = { timestamp: start, location: { latitude: 1, longitude: 2 }, can: [{ key: 'a', value: 'b' }] };

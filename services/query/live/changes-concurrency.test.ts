@@ -72,31 +72,6 @@ async function follow(follower: ApiClient, limit: number, settled: Promise<boole
 }
 
 describe('the change feed under concurrent writers', () => {
-  it('does not skip a transaction that commits late: it withholds those that began after it', async ({ skip }) => {
-    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
-    const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
-    const slow = await writers.startTransaction().execute();
-    await store(slow, [slowVehicle, 1]);
-    await store(writers, [fastVehicle, 2]);
-    const early = await readAll(client);
-    await slow.commit().execute();
-    await awaitHorizon(platform.db, application.id);
-    const late = await readAll(client, early.next);
-    expect([...early.changes, ...late.changes].map(keyOf)).toEqual([`${slowVehicle} 1`, `${fastVehicle} 2`]);
-    expect(early.changes).toEqual([]);
-  });
-
-  it('contains nothing of an aborted transaction, and is not delayed by it', async ({ skip }) => {
-    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
-    const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
-    const slow = await writers.startTransaction().execute();
-    await store(slow, [slowVehicle, 1]);
-    await store(writers, [fastVehicle, 2]);
-    await slow.rollback().execute();
-    await awaitHorizon(platform.db, application.id);
-    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${fastVehicle} 2`]);
-  });
-
   it('delays readings while a transaction of another database runs, and loses none', async ({ skip }) => {
     skip(!inject('isNativeDatabase'), 'the embedded engine has one database');
     const url = new URL(platform.config.DATABASE_URL);

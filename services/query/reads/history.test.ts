@@ -1,4 +1,3 @@
-import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
@@ -36,24 +35,6 @@ const series = (vehicle: TestVehicle, count: number) =>
   storeSeries(platform.db, { applicationId: application.id, vehicleId: vehicle.id, start: at(0), count });
 
 describe('readings', () => {
-  it('are ordered by time, then by vehicle', async () => {
-    await storeReadings(platform.db, application.id, [
-      { time: at(2), vehicle_id: first.id },
-      { time: at(1), vehicle_id: second.id },
-      { time: at(1), vehicle_id: first.id },
-      { time: at(0), vehicle_id: second.id },
-    ]);
-    const { readings } = await read(`/v1/vehicles/history?${window}`);
-    expect(keys(readings)).toEqual([
-      `${start} ${second.id}`,
-      `${start + 1} ${first.id}`,
-      `${start + 1} ${second.id}`,
-      `${start + 2} ${first.id}`,
-    ]);
-    const own = await read(`/v1/vehicle/${second.id}/history?${window}`);
-    expect(times(own.readings)).toEqual([start, start + 1]);
-  });
-
   it('include both bounds, which are in seconds, milliseconds or ISO 8601', async () => {
     await series(first, 5);
     for (const bounds of [
@@ -122,24 +103,6 @@ describe('readings', () => {
       },
     ]);
   });
-
-  it('are the same from compressed chunks', async () => {
-    const day = '2025-10-01';
-    for (const { id } of [first, second]) {
-      await storeSeries(platform.db, { applicationId: application.id, vehicleId: id, start: day, count: 500 });
-    }
-    const all = `/v1/vehicles/history?from=${day}&until=2025-10-02`;
-    const paths = [
-      all,
-      `${all}&offset=333&limit=7`,
-      `/v1/vehicle/${first.id}/history?from=${day}&until=2025-10-02&limit=50`,
-    ];
-    const before = await Promise.all(paths.map((path) => read(path)));
-    expect(before.map(({ readings }) => readings.length)).toEqual([1000, 7, 50]);
-    const start = Date.parse(day) / 1000;
-    expect(await compressReadings(platform.db, start, start + 86_400)).toBeGreaterThan(0);
-    expect(await Promise.all(paths.map((path) => read(path)))).toEqual(before);
-  });
 });
 
 describe('a page', () => {
@@ -169,25 +132,6 @@ describe('a page', () => {
     }
     for (const offset of ['40', '5000000', '9'.repeat(30)]) {
       expect((await read(`/v1/vehicles/history?${window}&offset=${offset}`)).readings).toEqual([]);
-    }
-  });
-
-  it('links to the next page; following the links returns every reading exactly once', async () => {
-    await series(first, 25);
-    await series(second, 25);
-    const all = keys((await read(`/v1/vehicles/history?${window}`)).readings);
-    for (const path of [
-      `/v1/vehicles/history?${window}&limit=7&offset=2`,
-      `/v1/vehicles/history?${window}&limit=12&offset=2`,
-    ]) {
-      const found: string[] = [];
-      for (let next: string | undefined = path; next; ) {
-        const page = await read(next);
-        expect(page.more).toBe(String(page.link !== undefined));
-        found.push(...keys(page.readings));
-        next = page.link;
-      }
-      expect(found).toEqual(all.slice(2));
     }
   });
 

@@ -1,4 +1,4 @@
-import { createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
@@ -123,13 +123,4 @@ describe('GET /v1/x/vehicle/{id}/links', () => {
       ],
     });
   });
-});
-
-it.each(['values', 'readings', 'links'])('hides the %s of a vehicle that the person does not see', async (resource) => {
-  const stranger = await createApplication(platform.db);
-  const user = await createUser(platform.db, application, { vehicleIds: [], role: 'viewer' });
-  for (const token of [stranger.token, user.token]) {
-    const { status, body } = await platform.as(token).get(`/v1/x/vehicle/${vehicle.id}/${resource}`);
-    expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
-  }
 });

@@ -1,0 +1,190 @@
+import type { FleetGroup } from '@odograph/contracts/telemetry';
+import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
+import { openSealer } from '@odograph/runtime/sealing';
+import { compressReadings } from '@odograph/testkit/compress-readings';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { sql } from 'kysely';
+import type { Static } from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { countReadings } from '../maintenance/count-readings.ts';
+import { decodeUploads } from './decode-uploads.ts';
+import { LinkCache } from './link-readings.ts';
+import { BatchStore } from './store-batch.ts';
+import { writeLatestStates } from './write-latest-states.ts';
+
+const platform = await usePlatform([]);
+const application = await createApplication(platform.db);
+const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
+
+async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
+  const described = uploads.map(([{ deviceId }, ...readings]) => ({
+    deviceId,
+    receivedAtMs: Date.now(),
+    text: JSON.stringify(readings),
+  }));
+  const stored = await batches.store(decodeUploads(described, Date.now()));
+  expect(stored.quarantined).toEqual([]);
+}
+
+interface ReadingRow {
+  seconds: number;
+  latitude: number | null;
+  mileage: number | null;
+  soc: number | null;
+}
+
+async function readings({ id }: TestVehicle): Promise<ReadingRow[]> {
+  const { rows } = await sql<ReadingRow>`select extract(epoch from time)::float8 as seconds, latitude, mileage, soc
+    from reading where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+  return rows;
+}
+
+/** No other test has readings in this week, so its chunk can be compressed. */
+const day = Date.UTC(2009, 4, 6) / 1000;
+const at = (seconds: number, mileage: number) => ({ timestamp: day + seconds, status: { mileage } });
+
+describe('a batch of readings', () => {
+  it('is merged with stored readings even when the latest state was deleted', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await store([vehicle, { timestamp: day, location: { latitude: 1, longitude: 2 } }]);
+    await sql`delete from vehicle_latest where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    await store([vehicle, at(0, 3), at(1, 4)]);
+    expect(await readings(vehicle)).toEqual([
+      { seconds: day, latitude: 1, mileage: 3, soc: null },
+      { seconds: day + 1, latitude: null, mileage: 4, soc: null },
+    ]);
+  });
+
+  it('is stored in compressed chunks, new and repeated readings alike', async () => {
+    const first = await createVehicle(platform.db, application);
+    const second = await createVehicle(platform.db, application);
+    await store([first, at(0, 1), at(10, 2)]);
+    expect(await compressReadings(platform.db, day, day + 60)).toBe(1);
+    await store([second, at(0, 5), at(10, 6)], [first, at(10, 2), at(20, 3)]);
+    await store([first, at(5, 1.5)], [second, { ...at(10, 6), electric: { soc: 80 } }]);
+    expect((await readings(first)).map(({ mileage }) => mileage)).toEqual([1, 1.5, 2, 3]);
+    expect(await readings(second)).toMatchObject([{ mileage: 5 }, { mileage: 6, soc: 80 }]);
+  });
+});
+
+const hour = 3600;
+/** The start of the current hour, in seconds since the epoch. */
+const now = Math.floor(Date.now() / 1000 / hour) * hour;
+
+describe('a late reading', () => {
+  it('causes its hour to be counted again, whenever that hour was settled; a live reading does not', async () => {
+    const { db } = platform;
+    const vehicle = await createVehicle(db, application);
+    const storeAt = (...seconds: number[]) =>
+      store([vehicle, ...seconds.map((timestamp) => ({ timestamp, status: { ignition: true } }))]);
+    const expectCounts = (...counts: number[]) =>
+      eventually(async () => {
+        await countReadings(db);
+        const { rows } = await sql<{
+          count: number;
+        }>`select count from reading_count where vehicle_id = ${Number(vehicle.id)}
+          order by hour`.execute(db);
+        expect(rows.map(({ count }) => count)).toEqual(counts);
+      });
+    const late = now - 3 * 86_400;
+    await storeAt(now);
+    await expectCounts();
+    await storeAt(late, now - 60);
+    await expectCounts(1);
+    await storeAt(late + 1, late + 4 * hour);
+    await expectCounts(2, 1);
+    await storeAt(late, late + 1, late + 2);
+    await expectCounts(3, 1);
+  });
+});
+
+const links = new LinkCache();
+
+const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
+
+const find = () =>
+  platform.db.transaction().execute(async (transaction) => {
+    const { decisions: version } = await shareIngestBarrier(transaction);
+    const found = await links.find(transaction, version, [vehicle.deviceId, 'unknown']);
+    expect(found.get('unknown')).toEqual([]);
+    return found.get(vehicle.deviceId);
+  });
+
+describe('cached links', () => {
+  it.each([
+    [
+      'the start of a privacy interval',
+      () => sql`insert into privacy_period values (${Number(vehicle.id)}, tstzrange(to_timestamp(1e9), null))`,
+      () => [
+        { vehicleId: Number(vehicle.id), privacyIntervals: [{ fromMicroseconds: 1e15, untilMicroseconds: Infinity }] },
+      ],
+    ],
+    [
+      'the end of a privacy interval',
+      () => sql`update privacy_period set period = tstzrange(lower(period), to_timestamp(2e9))
+        where vehicle_id = ${Number(vehicle.id)}`,
+      () => [{ privacyIntervals: [{ fromMicroseconds: 1e15, untilMicroseconds: 2e15 }] }],
+    ],
+    [
+      'the end of a link',
+      () =>
+        sql`update device_link set period = tstzrange(null, to_timestamp(3e8)) where device_id = ${vehicle.deviceId}`,
+      () => [{ fromMicroseconds: -Infinity, untilMicroseconds: 3e14 }],
+    ],
+    [
+      'a new link',
+      () => sql`insert into device_link (device_id, vehicle_id, period)
+        values (${vehicle.deviceId}, ${Number(vehicle.id)}, tstzrange(to_timestamp(4e8), null))`,
+      () => [{ untilMicroseconds: 3e14 }, { fromMicroseconds: 4e14 }],
+    ],
+    [
+      'the deletion of the vehicle',
+      () => sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`,
+      () => [],
+    ],
+  ])('reflect %s, whichever statement changes it', async (_change, statement, expected) => {
+    await find();
+    await statement().execute(platform.db);
+    const found = [...((await find()) ?? [])].sort((a, b) => a.fromMicroseconds - b.fromMicroseconds);
+    expect(found).toMatchObject(expected());
+  });
+});
+
+type Fleet = Static<typeof FleetGroup>;
+
+/** The field group `fleet` after batches of readings, each with its device time in seconds. */
+async function fleetAfter(...batches: readonly (readonly [seconds: number, fleet: Fleet])[][]): Promise<unknown> {
+  const application = await createApplication(platform.db);
+  const vehicle = await createVehicle(platform.db, application);
+  const common = { vehicleId: Number(vehicle.id), applicationId: application.id, deviceId: vehicle.deviceId };
+  for (const batch of batches) {
+    const readings = batch.map(([timestamp, fleet]) => ({
+      ...common,
+      timeMicroseconds: timestamp * 1e6,
+      receivedAtMs: Date.now(),
+      reading: { timestamp, fleet },
+      privacyIntervals: [],
+    }));
+    await writeLatestStates(platform.db, readings);
+  }
+  const { rows } = await sql<{ fleet: unknown }>`select fleet from vehicle_latest
+    where vehicle_id = ${common.vehicleId}`.execute(platform.db);
+  return rows[0]?.fleet;
+}
+
+const authenticated: Fleet = { bluetooth: 'CONNECTED', authenticated: true, fuel: 5 };
+
+it('clears authenticated when a newer reading reports the Bluetooth connection without it, in any order of arrival', async () => {
+  const cleared = { bluetooth: 'CONNECTED', fuel: 5 };
+  const [first, second] = [[1000, authenticated] as const, [1001, { bluetooth: 'CONNECTED' }] as const];
+  expect(await fleetAfter([first, second])).toEqual(cleared);
+  expect(await fleetAfter([first], [second])).toEqual(cleared);
+  expect(await fleetAfter([second], [first])).toEqual(cleared);
+});
+
+it('keeps authenticated when a newer reading does not report the Bluetooth connection', async () => {
+  expect(await fleetAfter([[1000, authenticated]], [[1001, { fuel: 4 }]])).toEqual({ ...authenticated, fuel: 4 });
+  expect(await fleetAfter([[1001, { fuel: 4 }]], [[1000, authenticated]])).toEqual({ ...authenticated, fuel: 4 });
+});
