@@ -60,10 +60,6 @@ export const newVehicleTexts = {
       'Le véhicule disparaît aussitôt, son boîtier est dissocié, et tout ce qui est enregistré à son sujet est purgé.',
     ],
     ending: ['End', 'Fin'],
-    readOnly: [
-      'Only operators, and users who manage the vehicle, change it.',
-      'Seuls les exploitants, et les utilisateurs qui gèrent le véhicule, le modifient.',
-    ],
   },
   vehicleImport: {
     text: [

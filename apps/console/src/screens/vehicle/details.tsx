@@ -126,7 +126,7 @@ export function Details({ vehicle, isArchived = false }: DetailsOptions) {
       <div>
         <Device vehicle={vehicle} isArchived={isArchived} />
         {manages && <Ending vehicle={vehicle} isArchived={isArchived} />}
-        {manages === false && <p class="muted">{texts.value.details.readOnly}</p>}
+        {manages === false && <p class="muted">{texts.value.readOnly}</p>}
       </div>
     </div>
   );

@@ -63,7 +63,7 @@ export function VehicleScreen() {
   fleet.watch();
   const vehicle = fleet.vehicles.get(vehicleId);
   const tab = tabs.find((one) => one === part) ?? 'now';
-  if (!vehicle && fleet.isComplete.value) return <ArchivedVehicle id={vehicleId} />;
+  if (!vehicle && fleet.isComplete.value) return <ArchivedVehicle key={vehicleId} id={vehicleId} />;
   if (!vehicle) return <Loading />;
   const content: Readonly<Record<Tab, () => ComponentChildren>> = {
     now: () => <Now vehicle={vehicle} />,
