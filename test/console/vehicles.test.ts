@@ -27,6 +27,7 @@ async function createVehicle(plate: string): Promise<string> {
 /** Reads the host, the port and the secret that the page shows once. */
 async function readSettings(page: Page) {
   const shown = page.getByRole('region', { name: 'Settings of the device' });
+  await shown.waitFor();
   const [host, port, , , , secret = ''] = await shown.locator('dd code').allInnerTexts();
   return { url: `mqtt://${host}:${port}`, secret, command: await shown.locator('.device-command').innerText() };
 }
