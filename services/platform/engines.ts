@@ -135,7 +135,8 @@ export async function requireReadableValues(
   }
   if (unreadable.length === 0) return;
   const setting = config.ENCRYPTION_KEYS === undefined ? `${config.DATA_DIR}/encryption-key` : 'ENCRYPTION_KEYS';
-  const fault = `${setting}: no key opens ${unreadable.join(' and ')} that are stored; add the key that sealed them`;
+  const advice = 'add the key that sealed them, or if it is lost start with --allow-unreadable-values';
+  const fault = `${setting}: no key opens ${unreadable.join(' and ')} that are stored; ${advice}`;
   if (!allowed['allow-unreadable-values']) throw new InvalidSettings([fault]);
   logger.warn({ fault }, 'started with unreadable values');
 }
