@@ -112,7 +112,11 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     const { page } = watched;
     const sizes = new Map<string, Promise<number>>();
     page.on('requestfinished', (request) => {
-      const size = request.sizes().then(({ responseBodySize }) => responseBodySize);
+      // A request may outlive the page.
+      const size = request.sizes().then(
+        ({ responseBodySize }) => responseBodySize,
+        () => 0,
+      );
       sizes.set(new URL(request.url()).pathname, size);
     });
     await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
