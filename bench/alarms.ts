@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openDatabase } from '@odograph/database/database';
 import { AlarmEvaluation } from '@odograph/ingest/alarms/evaluate-alarms';
-import { decodeUploads } from '@odograph/ingest/upload/decode-uploads';
+import { decodeUploads } from '@odograph/ingest/upload/ingest-upload';
 import { BatchStore } from '@odograph/ingest/upload/store-batch';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
 import { openSealer } from '@odograph/runtime/sealing';

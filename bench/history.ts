@@ -1,5 +1,5 @@
 import { openDatabase } from '@odograph/database/database';
-import { countReadings } from '@odograph/ingest/maintenance/count-readings';
+import { countReadings } from '@odograph/ingest/maintenance/schedule';
 import { defineBenchmark } from './parts/benchmark.ts';
 import { type Comparison, compareAnswers, openComparers } from './parts/compare-answers.ts';
 import type { Engines } from './parts/engines.ts';

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { commands, runCommandLine } from './command-line.ts';
-import { formatForPeople } from './output.ts';
+import { commands, formatForPeople, runCommandLine } from './command-line.ts';
 import { createProgram } from './program.ts';
 import { exitCodeOf, Unreachable } from './server/admin-api.ts';
 

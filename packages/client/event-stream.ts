@@ -1,3 +1,6 @@
+import { failureOf, OdographFailure, type Outcome, unreachable } from './failures.ts';
+import { backOffMs, delay } from './retry.ts';
+
 /** An event of a server-sent stream (WHATWG HTML, "Server-sent events"). */
 export interface StreamEvent {
   readonly event: string;
@@ -37,5 +40,70 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, onBytes: () 
     }
   } finally {
     void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The platform sends at least a heartbeat each 15 s. */
+const maxSilenceMs = 40_000;
+
+/** Opens the stream; the data is the body of the answer. */
+type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Outcome<ReadableStream | null>>;
+
+/** Whether the stream may be open again later; without an answer, it may. */
+const isTemporary = ({ status = 503 }: OdographFailure): boolean => status === 429 || status >= 500;
+
+/**
+ * Reads one connection to its end, which silence brings too.
+ * @throws OdographFailure when it is refused or lost; the reason of an abort
+ */
+async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, signal: AbortSignal) {
+  const silence = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const hear = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(unreachable('the stream fell silent')), maxSilenceMs);
+  };
+  hear();
+  try {
+    const { data, error, response } = await open(AbortSignal.any([signal, silence.signal]));
+    if (!data) throw failureOf(response, error);
+    yield* readEvents(data, hear);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Any other error while reading is a lost connection.
+    throw error instanceof OdographFailure ? error : unreachable(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export interface StreamCursor {
+  /** Continues behind this event. */
+  readonly lastEventId?: string | undefined;
+  /** Ends the iteration, with the reason of the abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Follows a stream of events, and connects again after its end, an error and silence; it then continues behind the last event
+ * that the caller has taken.
+ * @throws OdographFailure when the platform refuses the stream; the reason of an abort
+ */
+export async function* followEvents<Event>(
+  open: Open,
+  { lastEventId, signal = new AbortController().signal }: StreamCursor,
+): AsyncGenerator<Event> {
+  let id = lastEventId;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      for await (const { event, data, id: next = id } of readConnection((ended) => open(id, ended), signal)) {
+        if (data !== '') yield { id: next, event, data: JSON.parse(data) } as Event;
+        id = next;
+        attempt = 1;
+      }
+    } catch (error) {
+      if (!(error instanceof OdographFailure) || !isTemporary(error)) throw error;
+    }
+    await delay(backOffMs(attempt), signal);
   }
 }

@@ -1,4 +1,4 @@
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Database, openDatabase } from './database.ts';

@@ -1,16 +1,10 @@
+import type { OperatorRole } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
 import type { AvlFamily, DeviceCommands } from '@odograph/contracts/device-models';
+import type { GbfsSettings } from '@odograph/contracts/gbfs';
 import type { UploadFormat } from '@odograph/contracts/queues';
+import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { ColumnType, Generated } from 'kysely';
-import type {
-  GbfsSystemTable,
-  OperatorApplicationTable,
-  OperatorTable,
-  PipelineSampleTable,
-  SignInTable,
-  SourceTable,
-} from './operator-tables.ts';
-import type { WebhookTable } from './webhook-tables.ts';
 
 type Written<T> = ColumnType<T, T | undefined, T>;
 
@@ -281,4 +275,99 @@ export interface Tables {
   sign_in: SignInTable;
   pipeline_sample: PipelineSampleTable;
   webhook: WebhookTable;
+}
+
+interface SourceTable {
+  id: Generated<string>;
+  application_id: number;
+  format: SourceFormatName;
+  secret_sha256: Buffer;
+  previous_secret_sha256: Written<Buffer | null>;
+  previous_secret_until: Written<Date | null>;
+  create_devices: Generated<boolean>;
+  created_at: Generated<Date>;
+  last_seen_at: Written<Date | null>;
+  messages: Generated<number>;
+  unknown_messages: Generated<number>;
+  refused_requests: Generated<number>;
+  sealed_command_token: Written<Buffer | null>;
+  takes_commands: Generated<boolean>;
+  deleted_at: Written<Date | null>;
+}
+
+interface GbfsSystemTable {
+  application_id: number;
+  system_id: string;
+  settings: ColumnType<GbfsSettings, string, string>;
+  id_key: Buffer;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface OperatorTable {
+  id: Generated<string>;
+  name: string;
+  password_hash: string;
+  role: OperatorRole;
+  must_change_password: Generated<boolean>;
+  created_at: Generated<Date>;
+  deleted_at: Written<Date | null>;
+}
+
+interface OperatorApplicationTable {
+  operator_id: string;
+  application_id: number;
+}
+
+interface SignInTable {
+  token_sha256: Buffer;
+  operator_id: Written<string | null>;
+  session_id: Written<string | null>;
+  created_at: Generated<Date>;
+  used_at: Generated<Date>;
+  expires_at: Date;
+}
+
+interface PipelineSampleTable {
+  at: Date;
+  source: string;
+  seconds: number;
+  accepted_uploads: Written<number | null>;
+  refused_packets: Written<number | null>;
+  puback_p50_ms: Written<number | null>;
+  puback_p99_ms: Written<number | null>;
+  connected_devices: Written<number | null>;
+  held_bytes: Written<number | null>;
+  stored_readings: Written<number | null>;
+  quarantined_uploads: Written<number | null>;
+  lag_p50_ms: Written<number | null>;
+  lag_p99_ms: Written<number | null>;
+  waiting_jobs: Written<number | null>;
+  oldest_job_seconds: Written<number | null>;
+  database_bytes: Written<number | null>;
+  redis_bytes: Written<number | null>;
+}
+
+interface WebhookTable {
+  id: Generated<string>;
+  application_id: number;
+  url: string;
+  event_types: string[];
+  all_vehicles: boolean;
+  sealed_secret: Buffer;
+  sealed_previous_secret: Written<Buffer | null>;
+  previous_secret_until: Written<Date | null>;
+  created_at: Generated<Date>;
+  disabled_at: Written<Date | null>;
+  disabled_reason: Written<'GONE' | 'REQUESTED' | null>;
+  version: Generated<number>;
+  position: string;
+  position_saved_at: Generated<Date>;
+  failing_since: Written<Date | null>;
+  pauses: Generated<number>;
+  paused_until: Written<Date | null>;
+  last_error: Written<string | null>;
+  last_success_at: Written<Date | null>;
+  lease: Written<string | null>;
+  leased_until: Written<Date | null>;
 }

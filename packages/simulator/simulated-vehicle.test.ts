@@ -3,10 +3,9 @@ import { TelemetryReading } from '@odograph/contracts/telemetry';
 import fc from 'fast-check';
 import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { Drive } from './drive.ts';
 import { type Position, RoadNetwork } from './roads.ts';
 import { ReadingBuffer } from './simulated-device.ts';
-import { createRandom, type Itinerary, SimulatedVehicle } from './simulated-vehicle.ts';
+import { createRandom, Drive, type Itinerary, SimulatedVehicle } from './simulated-vehicle.ts';
 
 const side = 12;
 const indexes = Array.from({ length: side }, (_unused, index) => index);

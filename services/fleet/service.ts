@@ -12,6 +12,8 @@ import {
 } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
+import type { Logger } from '@odograph/runtime/logger';
+import { Counter, type Registry } from '@odograph/runtime/metrics';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
@@ -21,7 +23,6 @@ import { audit } from './audit.ts';
 import type { Fleet, FleetRoutes } from './common/fleet.ts';
 import { LoginLimit } from './common/login-limit.ts';
 import { deviceRoutes } from './devices/routes.ts';
-import { SessionRechecks } from './devices/session-rechecks.ts';
 import { gbfs } from './gbfs.ts';
 import { parking } from './parking.ts';
 import { sources } from './sources.ts';
@@ -82,3 +83,66 @@ export const fleetService: Service<Http> = {
     };
   },
 };
+
+const retryMs = 1000;
+
+interface SessionRecheckOptions {
+  readonly redis: Redis;
+  /** deviceRevokedChannel of contracts/presence.ts */
+  readonly channel: string;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+}
+
+/**
+ * Notifies brokers of devices whose credentials changed, so that they close revoked sessions. A notice that Redis does not
+ * take is repeated until it does; while Redis is away for the brokers too, they check every session once it is back.
+ */
+class SessionRechecks {
+  readonly #options: SessionRecheckOptions;
+  readonly #failures: Counter;
+  readonly #pending = new Set<string>();
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: SessionRecheckOptions) {
+    this.#options = options;
+    this.#failures = new Counter({
+      name: 'odograph_fleet_revocation_failures_total',
+      help: 'Failed attempts to notify brokers of changed credentials of a device',
+      registers: [options.metrics],
+    });
+  }
+
+  /** Devices of which no broker knows yet that their credentials changed. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Resolves after the first attempt: the new credentials are committed, and must reach the operator. */
+  async request(deviceId: string): Promise<void> {
+    this.#pending.add(deviceId);
+    await this.#notify();
+  }
+
+  stop(): void {
+    clearTimeout(this.#retry);
+    this.#pending.clear();
+  }
+
+  async #notify(): Promise<void> {
+    clearTimeout(this.#retry);
+    const { redis, channel, logger } = this.#options;
+    for (const deviceId of this.#pending) {
+      try {
+        await redis.publish(channel, deviceId);
+        this.#pending.delete(deviceId);
+      } catch (err) {
+        this.#failures.inc();
+        logger.error({ err, deviceId }, 'brokers not notified of new device credentials; retrying');
+        break;
+      }
+    }
+    clearTimeout(this.#retry);
+    if (this.#pending.size > 0) this.#retry = setTimeout(() => void this.#notify(), retryMs);
+  }
+}

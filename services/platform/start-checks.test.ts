@@ -13,15 +13,15 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { directoryOfTest } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { watchRedisDurability } from './platform.ts';
 import { checkBeforeStart, checkDatabase, checkRedis, requireSupported } from './start-checks.ts';
-import { watchRedisDurability } from './watches.ts';
 
 let directory: string;
 

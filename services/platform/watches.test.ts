@@ -6,8 +6,8 @@ import { readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
+import { watchDataDirectory } from './platform.ts';
 import { checkDataDirectory } from './start-checks.ts';
-import { watchDataDirectory } from './watches.ts';
 
 let disk: string;
 let isMounted = false;

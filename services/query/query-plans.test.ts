@@ -4,7 +4,7 @@ import type { Tables } from '@odograph/database/tables';
 import { startOf } from '@odograph/event-list/cursor';
 import { findEventHeads, readEventsOf } from '@odograph/event-list/read-events';
 import { findPage as findChanges, findFeedState, readChanges } from '@odograph/event-list/reading-changes';
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { findVehicles } from './live/queries.ts';

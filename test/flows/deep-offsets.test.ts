@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { countReadings } from '@odograph/ingest/maintenance/count-readings';
-import { SettledHours } from '@odograph/ingest/upload/write-readings';
+import { countReadings } from '@odograph/ingest/maintenance/schedule';
+import { SettledHours } from '@odograph/ingest/upload/store-batch';
 import { keysAt, type ReadingInterval } from '@odograph/query/shared/reading-keys';
 import { skipHours } from '@odograph/query/shared/reading-page';
 import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';

@@ -7,7 +7,7 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -8,7 +8,7 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

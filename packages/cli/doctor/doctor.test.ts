@@ -8,7 +8,7 @@ import { recordBackup } from '@odograph/database/installation';
 import { childEnvironment } from '@odograph/runtime/config';
 import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
-import { createOwnDatabase } from '@odograph/testkit/own-database';
+import { createOwnDatabase } from '@odograph/testkit/global-setup';
 import { useDirectory } from '@odograph/testkit/scopes';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';

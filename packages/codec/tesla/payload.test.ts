@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidMessage } from '../shared/source-format.ts';
 import { receive } from '../sources.fixture.ts';
-import { decodePayload } from './payload.ts';
+import { decodePayload } from './tesla.ts';
 
 /** Written by the protobuf library of Python from vehicle_data.proto, and what its JSON mapping gives for the same message. */
 const payload = Buffer.from(

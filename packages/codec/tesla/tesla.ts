@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import {
   addFields,
   completeReading,
   type Draft,
+  InvalidMessage,
   isoTime,
   objectOf,
   readFieldTable,
@@ -10,7 +12,177 @@ import {
   type SourceFormat,
   secondsOf,
 } from '../shared/source-format.ts';
-import { decodePayload } from './payload.ts';
+
+/** The numbers and names of fleet-telemetry's vehicle_data.proto: fields, types of values, and their enumerations. */
+interface VehicleData {
+  /** The name of a field at the place of its number. */
+  readonly fields: readonly string[];
+  readonly values: Readonly<Record<string, Member>>;
+  readonly messages: Readonly<Record<string, Readonly<Record<string, Member>>>>;
+  readonly enums: Readonly<Record<string, readonly string[]>>;
+}
+interface Member {
+  readonly name: string;
+  readonly type: string;
+}
+
+const vehicleData = JSON.parse(readFileSync(new URL('vehicle-data.json', import.meta.url), 'utf8')) as VehicleData;
+
+/** A field as it is on the wire: an integer of up to 64 bits, or bytes of a fixed or a given length. */
+interface WireField {
+  readonly number: number;
+  readonly value: bigint | Buffer;
+}
+
+const malformed = () => new InvalidMessage('body', 'must be a Payload of fleet-telemetry');
+
+/** Reads the bytes of a protobuf message from the start to the end. */
+class WireReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  /** @throws InvalidMessage for more than 64 bits, or none */
+  integer(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.#bytes[this.#at];
+      if (byte === undefined) throw malformed();
+      this.#at += 1;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw malformed();
+  }
+
+  /** @throws InvalidMessage when fewer bytes are left */
+  bytes(length: bigint): Buffer {
+    if (length > BigInt(this.#bytes.length - this.#at)) throw malformed();
+    const end = this.#at + Number(length);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+}
+
+/** Reads the fields of a message (Protocol Buffers, "Encoding"). @throws InvalidMessage for bytes that are none */
+function readFields(bytes: Buffer): WireField[] {
+  const reader = new WireReader(bytes);
+  const fields: WireField[] = [];
+  while (!reader.isAtEnd) {
+    const tag = reader.integer();
+    const number = Number(tag >> 3n);
+    const wireType = Number(tag & 7n);
+    if (number === 0) throw malformed();
+    if (wireType === 0) fields.push({ number, value: reader.integer() });
+    else if (wireType === 1) fields.push({ number, value: reader.bytes(8n) });
+    else if (wireType === 2) fields.push({ number, value: reader.bytes(reader.integer()) });
+    else if (wireType === 5) fields.push({ number, value: reader.bytes(4n) });
+    else throw malformed();
+  }
+  return fields;
+}
+
+/** The shortest decimal number that is this float, as 12.3 for 12.300000190734863. */
+function shortestFloat(float: number): number {
+  for (let digits = 6; digits <= 9; digits += 1) {
+    const short = Number(float.toPrecision(digits));
+    if (Math.fround(short) === float) return short;
+  }
+  return float;
+}
+
+/** JSON has no NaN and no infinity. */
+const finite = (number: number): number | string => (Number.isFinite(number) ? number : String(number));
+
+/** A value of a type or number that the tables do not know, in a form that JSON can hold. */
+const asFound = (value: bigint | Buffer): string =>
+  typeof value === 'bigint' ? String(value) : value.toString('base64');
+
+function convertInteger(type: string, value: bigint): unknown {
+  if (type === 'bool') return value !== 0n;
+  if (type === 'int32') return Number(BigInt.asIntN(32, value));
+  if (type === 'int64') return String(BigInt.asIntN(64, value));
+  return vehicleData.enums[type]?.[Number(value)] ?? asFound(value);
+}
+
+function convertBytes(type: string, value: Buffer): unknown {
+  if (type === 'string') return value.toString();
+  if (type === 'float' && value.length === 4) return finite(shortestFloat(value.readFloatLE()));
+  if (type === 'double' && value.length === 8) return finite(value.readDoubleLE());
+  const members = vehicleData.messages[type];
+  return members === undefined ? asFound(value) : convertMessage(members, value);
+}
+
+/** Converts a message with all its members: those that are missing on the wire are false or 0. */
+function convertMessage(members: Readonly<Record<string, Member>>, bytes: Buffer): Record<string, unknown> {
+  const message: Record<string, unknown> = {};
+  for (const { name, type } of Object.values(members)) message[name] = type === 'bool' ? false : 0;
+  for (const { number, value } of readFields(bytes)) {
+    const { name, type } = members[number] ?? { name: `field${number}`, type: '' };
+    message[name] = convert(type, value);
+  }
+  return message;
+}
+
+const convert = (type: string, value: bigint | Buffer): unknown =>
+  typeof value === 'bigint' ? convertInteger(type, value) : convertBytes(type, value);
+
+function requireBytes(value: bigint | Buffer): Buffer {
+  if (typeof value === 'bigint') throw malformed();
+  return value;
+}
+
+/** Converts a datum: the name of its field, and a value such as `{ "doubleValue": 1.5 }`, the last of several. */
+function convertDatum(bytes: Buffer): { key: string; value: Record<string, unknown> | null } {
+  let key = vehicleData.fields[0] ?? '';
+  let value: Record<string, unknown> | null = null;
+  for (const { number, value: part } of readFields(bytes)) {
+    if (number === 1 && typeof part === 'bigint') key = vehicleData.fields[Number(part)] ?? `Field${part}`;
+    if (number !== 2) continue;
+    for (const one of readFields(requireBytes(part))) {
+      const { name, type } = vehicleData.values[one.number] ?? { name: `value${one.number}`, type: '' };
+      value = { [name]: convert(type, one.value) };
+    }
+  }
+  return { key, value };
+}
+
+/** Converts a Timestamp to ISO 8601, with milliseconds; undefined for one that is no date. */
+function convertTimestamp(bytes: Buffer): string | undefined {
+  let milliseconds = 0;
+  for (const { number, value } of readFields(bytes)) {
+    if (typeof value !== 'bigint') throw malformed();
+    if (number === 1) milliseconds += Number(BigInt.asIntN(64, value)) * 1000;
+    if (number === 2) milliseconds += Math.floor(Number(BigInt.asIntN(32, value)) / 1e6);
+  }
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/**
+ * Decodes a Payload of vehicle_data.proto to the JSON that fleet-telemetry itself sends with `transmit_decoded_records`.
+ * Fields and values of later versions keep their numbers as names.
+ * @throws InvalidMessage for bytes that are no such message
+ */
+export function decodePayload(bytes: Buffer): Record<string, unknown> {
+  const data: unknown[] = [];
+  const record: Record<string, unknown> = { data, isResend: false };
+  for (const { number, value } of readFields(bytes)) {
+    if (number === 1) data.push(convertDatum(requireBytes(value)));
+    else if (number === 2) record['createdAt'] = convertTimestamp(requireBytes(value));
+    else if (number === 3) record['vin'] = requireBytes(value).toString();
+    else if (number === 4) record['isResend'] = value !== 0n;
+  }
+  return record;
+}
 
 const teslaFields = readFieldTable(new URL('fields.json', import.meta.url));
 

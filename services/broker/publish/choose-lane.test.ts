@@ -2,7 +2,7 @@ import { encodeCbor } from '@odograph/codec/native/cbor';
 import { lateLane, liveLane } from '@odograph/queue/intake';
 import { encode } from 'cborg';
 import { describe, expect, it } from 'vitest';
-import { chooseLane } from './choose-lane.ts';
+import { chooseLane } from './accept-publish.ts';
 
 const nowMs = 1_800_000_000_000;
 const lane = (payload: string | Buffer) => chooseLane(Buffer.from(payload), nowMs);

@@ -7,8 +7,7 @@ import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
-import { describeDevices, topics } from './document.ts';
-import { writePage } from './page.ts';
+import { describeDevices, topics, writePage } from './page.ts';
 
 const document = JSON.parse(JSON.stringify(describeDevices({ port: 1883, tlsPort: 8883 }, '0.1.0')));
 const ajv = addFormats.default(new Ajv({ strict: false }));

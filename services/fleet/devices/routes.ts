@@ -1,14 +1,20 @@
-import type { Caller } from '@odograph/contracts/caller';
+import type { Caller, Operator } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { hasPlate } from '@odograph/database/vehicle-conditions';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import { sql } from 'kysely';
 import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import { importBody, importFile, importOutcome, maxLines } from '../common/csv-import.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { Plate } from '../common/vehicle-description.ts';
 import { operatedDevices } from './admin.ts';
 import { canDatabases } from './can-databases.ts';
-import { deviceImports } from './imports.ts';
 import {
   changeLinks,
   type LinkChange,
@@ -19,7 +25,88 @@ import {
   vehiclesOf,
 } from './links.ts';
 import { deviceModels } from './models.ts';
+import { NewDevice, NewSecrets, provisionDevice, recordProvisioning } from './provisioning.ts';
 import { deviceTable } from './table.ts';
+
+const Imported = Type.Object(
+  { ...NewSecrets.properties, model: Type.String({ description: 'the device model', examples: ['generic'] }) },
+  { title: 'ImportedDevice' },
+);
+const Outcome = Type.Object(
+  {
+    ...importOutcome,
+    devices: Type.Array(Imported, { description: 'the devices that were created, with their secrets' }),
+  },
+  { title: 'DeviceImport' },
+);
+
+/** A line of a file: a device, whose vehicle may be named by its plate. */
+const Line = Type.Object({ ...NewDevice.properties, plate: Type.Optional(Plate) });
+const checkLine = Compile(Line);
+
+function readDevice(cells: Readonly<Record<string, string>>) {
+  const device: unknown = { bluetoothName: '', bluetoothPin: '', ...cells };
+  if (!checkLine.Check(device)) {
+    const { field, rule } = describeSchemaFaults(checkLine.Errors(device));
+    return { column: field, message: rule };
+  }
+  const isBoth = device.vehicleId !== undefined && device.plate !== undefined;
+  return isBoth ? { column: 'plate', message: 'and vehicleId exclude each other' } : { value: device };
+}
+
+const columns = { names: Object.keys(Line.properties), required: ['id', 'model'], read: readDevice };
+
+/** The operator's route that provisions many devices at once from a CSV file. */
+const deviceImports: FleetRoutes = { operator: [addImportRoute] };
+
+function addImportRoute(http: Http, { db, changes }: Fleet): void {
+  const importSchema = {
+    summary: 'Create all devices of a CSV file, or none; their secrets are shown only once',
+    description: `The header names the columns id, model, appId, vehicleId or plate, bluetoothName and bluetoothPin, of
+          which id and model are required. At most ${maxLines} devices.`.replace(/\s+/g, ' '),
+    body: Type.Object(importBody('id,model\nunit-0001,generic')),
+    response: answers(Outcome),
+  };
+  http.post('/v1/x/admin/device-imports', { schema: importSchema }, async (request) => {
+    const { operator } = request;
+    const { lines, faults, created } = await importFile(db, request.body, {
+      columns,
+      async create(trx, { plate, ...device }) {
+        const vehicleId = plate === undefined ? device.vehicleId : await findByPlate(trx, operator, device, plate);
+        return provisionDevice(trx, operator, { ...device, ...(vehicleId !== undefined && { vehicleId }) });
+      },
+      record: (trx, device) => recordProvisioning(trx, request, device),
+      transact(devices, write) {
+        const isLinking = devices.some(({ vehicleId, plate }) => vehicleId !== undefined || plate !== undefined);
+        return isLinking ? changeLinks(db, write) : db.transaction().execute(write);
+      },
+    });
+    await changes.announce({ vehicleIds: created.flatMap(({ link = {} }) => vehiclesOf(link)) });
+    return { lines, faults, devices: created.map(({ secrets, model }) => ({ ...secrets, model })) };
+  });
+}
+
+/**
+ * Finds the vehicle with a plate, in the named application or in all that the operator sees.
+ * @throws Failure UNKNOWN_VEHICLE; INVALID_PARAMETER if several applications have one
+ */
+async function findByPlate(
+  db: Database,
+  { applicationIds }: Operator,
+  { appId }: { readonly appId?: string | undefined },
+  plate: string,
+): Promise<string> {
+  const { rows } = await sql<{ id: string }>`select vehicle.id::text as id from vehicle
+    join application on application.id = vehicle.application_id
+    where vehicle.deleted_at is null and ${hasPlate(plate)}
+      and (${appId ?? null}::text is null or application.app_id = ${appId ?? null}::text)
+      and (${applicationIds === undefined} or application.id = any (${[...(applicationIds ?? [])]}::integer[]))
+    limit 2`.execute(db);
+  const [vehicle, another] = rows;
+  if (!vehicle) throw new Failure('UNKNOWN_VEHICLE', 'no such vehicle', { field: 'plate' });
+  if (another) throw invalidParameter('plate', 'names vehicles of several applications: give appId');
+  return vehicle.id;
+}
 
 const Link = Type.Object({
   vehicleId: VehicleId,

@@ -7,7 +7,7 @@ import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { decodeUploads } from '../upload/decode-uploads.ts';
+import { decodeUploads } from '../upload/ingest-upload.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 
 const config = await testConfig();

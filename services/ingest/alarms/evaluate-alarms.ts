@@ -1,4 +1,8 @@
+import type { AlarmKind } from '@odograph/contracts/alarms';
+import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
 import {
   groupBy,
   type Interval,
@@ -7,9 +11,8 @@ import {
   type PreviousState,
   withDecodedCan,
 } from '../pipeline/readings.ts';
-import { type AlarmChange, findAlarms, findReadings, type StoredAlarm, writeAlarms } from './queries.ts';
+import { instant, instantArray } from '../pipeline/sql-values.ts';
 import { type JudgedReading, type Rule, RuleCache } from './rules.ts';
-import { followSigns, type Sign, type StoredSigns } from './timeline.ts';
 import { findTows } from './vehicle-states.ts';
 
 /** A vehicle of a batch with rules. */
@@ -182,4 +185,203 @@ function remember(search: Search): Search {
     if (!isKnown || last === undefined) last = { after, until, found: await search(after, until) };
     return last.found;
   };
+}
+
+/** A reading that decides about a rule: it shows the condition of an alarm, or the opposite. */
+export interface Sign<Evidence = unknown> {
+  readonly timeMicroseconds: number;
+  readonly isOn: boolean;
+  readonly evidence: Evidence;
+}
+
+/** An alarm of one rule and one vehicle, `[from, until)` in device time, microseconds; it may be stored already. */
+export interface Alarm<Evidence = unknown> {
+  /** Of a stored alarm. */
+  readonly id?: string;
+  fromMicroseconds: number;
+  /** Infinity while the alarm is open. */
+  untilMicroseconds: number;
+  /** The reading that raised it; undefined for a stored alarm that began no earlier than known. */
+  evidence?: Evidence;
+}
+
+/** The signs of readings that were stored before this batch. */
+export interface StoredSigns {
+  /** Finds the next sign after a time. */
+  findNext(afterMicroseconds: number): Promise<{ timeMicroseconds: number; isOn: boolean } | undefined>;
+  /** Whether a sign of the condition lies between two times. */
+  isConfirmed(afterMicroseconds: number, beforeMicroseconds: number): Promise<boolean>;
+}
+
+/**
+ * Applies the signs of a batch to the alarms of one rule and one vehicle (docs/alarms.md, "Late readings"). What newer stored
+ * readings decided stays: a late reading ends an alarm only where no newer one confirmed it, and raises only where no alarm
+ * is known, until the next stored sign.
+ * @param signs in time order
+ * @param stored the open alarm and those that ended after the first sign, in time order
+ * @returns the alarms that are new or changed
+ */
+export async function followSigns<Evidence>(
+  signs: readonly Sign<Evidence>[],
+  stored: readonly Alarm<Evidence>[],
+  earlier: StoredSigns,
+): Promise<Alarm<Evidence>[]> {
+  const alarms = stored.map((alarm) => ({ ...alarm }));
+  const changed = new Set<Alarm<Evidence>>();
+  /** New alarms with no opposite sign before the alarm that follows: the same one, which began earlier. */
+  const joining = new Set<Alarm<Evidence>>();
+  for (const { timeMicroseconds: time, isOn, evidence } of signs) {
+    const known = alarms.find((alarm) => alarm.fromMicroseconds <= time && time < alarm.untilMicroseconds);
+    // Of two readings with one time, the first to arrive decides.
+    if (isOn === (known !== undefined) || known?.fromMicroseconds === time) continue;
+    if (known === undefined) {
+      const next = await earlier.findNext(time);
+      const untilMicroseconds = next?.timeMicroseconds ?? Number.POSITIVE_INFINITY;
+      const raised = { fromMicroseconds: time, untilMicroseconds, evidence };
+      alarms.push(raised);
+      changed.add(raised);
+      if (next?.isOn) joining.add(raised);
+      continue;
+    }
+    if (await earlier.isConfirmed(time, known.untilMicroseconds)) continue;
+    known.untilMicroseconds = time;
+    changed.add(known);
+    joining.delete(known);
+  }
+  for (const alarm of joining) join(alarms, changed, alarm);
+  return [...changed];
+}
+
+/** Lets the alarm that follows begin with an earlier sign of it. */
+function join<Evidence>(
+  alarms: readonly Alarm<Evidence>[],
+  changed: Set<Alarm<Evidence>>,
+  earlier: Alarm<Evidence>,
+): void {
+  const following = alarms.find(({ fromMicroseconds }) => fromMicroseconds === earlier.untilMicroseconds);
+  if (following === undefined) return;
+  following.fromMicroseconds = earlier.fromMicroseconds;
+  if (earlier.evidence !== undefined) following.evidence = earlier.evidence;
+  changed.add(following);
+  changed.delete(earlier);
+}
+
+/** An alarm as stored; times in microseconds. */
+interface StoredAlarm {
+  readonly id: string;
+  readonly ruleId: string;
+  readonly vehicleId: number;
+  readonly fromMicroseconds: number;
+  readonly untilMicroseconds: number;
+}
+
+/**
+ * Finds the alarms of vehicles that are open, or ended after the oldest reading of the vehicle in a batch.
+ * @returns in time order
+ */
+async function findAlarms(
+  db: Database,
+  vehicles: readonly { readonly vehicleId: number; readonly oldestMicroseconds: number }[],
+): Promise<StoredAlarm[]> {
+  const ids = vehicles.map(({ vehicleId }) => vehicleId);
+  const { rows } = await sql<StoredAlarm & { untilMicroseconds: number | null }>`
+    select alarm.id, rule_id as "ruleId", alarm.vehicle_id as "vehicleId",
+      (extract(epoch from raised_at) * 1000000)::bigint as "fromMicroseconds",
+      (extract(epoch from cleared_at) * 1000000)::bigint as "untilMicroseconds"
+    from unnest(${ids}::integer[], ${instantArray(vehicles.map((one) => one.oldestMicroseconds))})
+      as incoming (vehicle_id, oldest)
+    join alarm on alarm.vehicle_id = incoming.vehicle_id and coalesce(alarm.cleared_at, 'infinity') > incoming.oldest
+    order by raised_at`.execute(db);
+  return rows.map((row) => ({ ...row, untilMicroseconds: row.untilMicroseconds ?? Number.POSITIVE_INFINITY }));
+}
+
+/** The fields of a stored reading that alarms depend on. */
+interface HistoricReading {
+  readonly timeMicroseconds: number;
+  readonly reading: Pick<TelemetryReading, 'location' | 'status' | 'can' | 'electric' | 'fleet' | 'alarms'>;
+}
+
+/**
+ * Finds stored readings of a vehicle after a time and up to another, in time order.
+ * @param column SQL: true for the readings wanted
+ */
+async function findReadings(
+  db: Database,
+  vehicleId: number,
+  bounds: { afterMicroseconds: number; untilMicroseconds: number; column: string; limit: number },
+): Promise<HistoricReading[]> {
+  const { rows } = await sql<HistoricReading>`
+    select (extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", jsonb_strip_nulls(jsonb_build_object(
+      'location', case when latitude is not null then
+        jsonb_build_object('latitude', latitude, 'longitude', longitude, 'speed', speed) end,
+      'status', jsonb_build_object('ignition', ignition, 'movement', movement),
+      'electric', jsonb_build_object('soc', soc), 'can', ${sql.raw(allCanValues)}, 'fleet', fleet, 'alarms', alarms)) as reading
+    from reading
+    where vehicle_id = ${vehicleId} and time > ${instant(bounds.afterMicroseconds)}
+      and time <= ${instant(bounds.untilMicroseconds)} and ${sql.raw(bounds.column)}
+    order by time limit ${bounds.limit}`.execute(db);
+  return rows;
+}
+
+/** An alarm to insert, or to change if it has an id. */
+interface AlarmChange {
+  readonly id?: string;
+  readonly applicationId: number;
+  readonly ruleId: string;
+  readonly vehicleId: number;
+  readonly kind: AlarmKind;
+  readonly fromMicroseconds: number;
+  readonly untilMicroseconds: number;
+  /** The value of the reading that raised it; undefined if the alarm begins as stored. */
+  readonly evidence?: { readonly value?: number; readonly latitude?: number; readonly longitude?: number };
+}
+
+const incomingColumns = `id uuid, application_id integer, rule_id uuid, vehicle_id integer, kind text, raised_us bigint,
+  cleared_us bigint, is_shown boolean, value double precision, latitude double precision, longitude double precision`;
+
+function toIncoming({ id, applicationId, ruleId, vehicleId, kind, evidence, ...change }: AlarmChange) {
+  return {
+    ...{ id, application_id: applicationId, rule_id: ruleId, vehicle_id: vehicleId, kind },
+    raised_us: change.fromMicroseconds,
+    cleared_us: Number.isFinite(change.untilMicroseconds) ? change.untilMicroseconds : null,
+    is_shown: evidence !== undefined,
+    ...evidence,
+  };
+}
+
+/** SQL of a table expression `incoming` with these alarms. */
+const incomingOf = (changes: readonly AlarmChange[]) => sql`incoming as (
+  select one.*, timestamptz 'epoch' + raised_us * interval '1 microsecond' as raised_at,
+    timestamptz 'epoch' + cleared_us * interval '1 microsecond' as cleared_at
+  from jsonb_to_recordset(${JSON.stringify(changes.map(toIncoming))}::jsonb) as one (${sql.raw(incomingColumns)}))`;
+
+async function changeAlarms(db: Database, changes: readonly AlarmChange[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`with ${incomingOf(changes)}
+    update alarm set raised_at = incoming.raised_at, cleared_at = incoming.cleared_at,
+      value = case when is_shown then incoming.value else alarm.value end,
+      latitude = case when is_shown then incoming.latitude else alarm.latitude end,
+      longitude = case when is_shown then incoming.longitude else alarm.longitude end
+    from incoming where alarm.id = incoming.id returning alarm.id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+async function insertAlarms(db: Database, changes: readonly AlarmChange[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`with ${incomingOf(changes)}
+    insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at, value, latitude, longitude)
+    select application_id, rule_id, vehicle_id, kind, raised_at, cleared_at, value, latitude, longitude from incoming
+    on conflict do nothing returning id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Writes alarms. Those that end are written before those that begin, since a rule has one open alarm of a vehicle.
+ * @returns the ids of the alarms that were raised or changed
+ */
+async function writeAlarms(db: Database, changes: readonly AlarmChange[]): Promise<string[]> {
+  const known = changes.filter(({ id }) => id !== undefined);
+  const raised = changes.filter(({ id }) => id === undefined);
+  return [
+    ...(known.length > 0 ? await changeAlarms(db, known) : []),
+    ...(raised.length > 0 ? await insertAlarms(db, raised) : []),
+  ];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Alarm, followSigns, type Sign, type StoredSigns } from './timeline.ts';
+import { type Alarm, followSigns, type Sign, type StoredSigns } from './evaluate-alarms.ts';
 
 type Arrival = Pick<Sign, 'timeMicroseconds' | 'isOn'>;
 interface KeptAlarm extends Alarm {

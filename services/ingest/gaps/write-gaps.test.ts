@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { countGaps } from '../pipeline/metrics.ts';
-import { decodeUploads } from '../upload/decode-uploads.ts';
+import { decodeUploads } from '../upload/ingest-upload.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
 

@@ -6,7 +6,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { decodeUploads } from '../upload/decode-uploads.ts';
+import { decodeUploads } from '../upload/ingest-upload.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { FrameRedecoding } from './redecode.ts';
 

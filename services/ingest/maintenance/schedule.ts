@@ -5,8 +5,7 @@ import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
-import type { Kysely } from 'kysely';
-import { countReadings } from './count-readings.ts';
+import { type Kysely, sql } from 'kysely';
 import {
   compressReadings,
   deleteExpired,
@@ -98,4 +97,69 @@ export async function scheduleMaintenance(
     stopping.abort();
     return worker.close();
   });
+}
+
+/** By then most readings that a vehicle uploads late, after it was without a network, have arrived. */
+const settledAfterHours = 2;
+/** Counts at most one day of newly settled hours. @returns whether more are left */
+async function countNext(db: Kysely<Tables>): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    await sql`select from reading_settlement for update`.execute(transaction);
+    const { rows } = await sql<{ first: string; until: string; more: boolean }>`
+      select first::text, least(first + interval '1 day', settled_until)::text as until,
+        first + interval '1 day' < settled_until as more
+      from reading_settlement cross join lateral (
+        select least(settled_until, greatest(counted_until, coalesce(min(range_start), settled_until))) as first
+        from timescaledb_information.chunks where hypertable_schema = current_schema()
+          and hypertable_name = 'reading' and range_end > counted_until) as next
+      where counted_until < settled_until`.execute(transaction);
+    const [slice] = rows;
+    if (!slice) return false;
+    // Keeps the marks that writers made meanwhile.
+    await sql`insert into reading_count (vehicle_id, hour, application_id, count)
+      select counted.* from (
+        select vehicle_id, date_bin('1 hour', time, timestamptz 'epoch') as hour, application_id, count(*) from reading
+        where time >= ${slice.first}::timestamptz and time < ${slice.until}::timestamptz group by 1, 2, 3) as counted
+      join vehicle on vehicle.id = counted.vehicle_id and deleted_at is null order by 1, 2, 3
+      on conflict (vehicle_id, hour, application_id) do nothing`.execute(transaction);
+    await sql`update reading_settlement set counted_until = ${slice.until}::timestamptz`.execute(transaction);
+    return slice.more;
+  });
+}
+
+const marksPerTransaction = 200;
+
+/**
+ * Counts marked hours again. Locks their rows before counting: a writer that marks one of them again has either committed,
+ * and is counted, or waits and marks it afterwards.
+ * @returns whether more are left
+ */
+async function countMarked(db: Kysely<Tables>): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{ vehicle_id: number; hour: string; application_id: number }>`
+      select vehicle_id, hour::text, application_id from reading_count
+      where count is null and hour < (select counted_until from reading_settlement)
+      order by 1, reading_count.hour, 3 limit ${marksPerTransaction} for update skip locked`.execute(transaction);
+    await sql`update reading_count set count = (select count(*) from reading where reading.vehicle_id = marked.vehicle_id
+        and reading.application_id = marked.application_id and time >= marked.hour and time < marked.hour + interval '1 hour')
+      from unnest(${rows.map(({ vehicle_id }) => vehicle_id)}::integer[], ${rows.map(({ hour }) => hour)}::timestamptz[],
+        ${rows.map(({ application_id }) => application_id)}::integer[]) as marked (vehicle_id, hour, application_id)
+      where reading_count.vehicle_id = marked.vehicle_id and reading_count.hour = marked.hour
+        and reading_count.application_id = marked.application_id`.execute(transaction);
+    return rows.length === marksPerTransaction;
+  });
+}
+
+/**
+ * Settles the hours that are old enough, counts them, and counts marked hours again. Each step is a short transaction, so
+ * ingest never waits long.
+ * @returns the number of steps
+ */
+export async function countReadings(db: Kysely<Tables>): Promise<number> {
+  let steps = 2;
+  // From here on, late readings of these hours mark their counts.
+  await sql`select settle_readings(make_interval(hours => ${settledAfterHours}))`.execute(db);
+  while (await countNext(db)) steps += 1;
+  while (await countMarked(db)) steps += 1;
+  return steps;
 }

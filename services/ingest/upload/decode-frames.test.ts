@@ -6,7 +6,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { decodeUploads } from './decode-uploads.ts';
+import { decodeUploads } from './ingest-upload.ts';
 import { BatchStore } from './store-batch.ts';
 
 const platform = await usePlatform([]);

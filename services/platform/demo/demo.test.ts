@@ -3,8 +3,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { afterAll, expect, it } from 'vitest';
 import { loadServices } from '../services.ts';
-import { demoDriver } from './records.ts';
-import { startDemo } from './seed.ts';
+import { demoDriver, startDemo } from './seed.ts';
 
 let demo: Awaited<ReturnType<typeof startDemo>>;
 

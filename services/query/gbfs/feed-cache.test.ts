@@ -4,7 +4,7 @@ import { createApplication } from '@odograph/testkit/fixtures';
 import { useDatabase } from '@odograph/testkit/scopes';
 import { afterEachStatement } from '@odograph/testkit/statements';
 import { expect, it } from 'vitest';
-import { FeedCache } from './feeds.ts';
+import { FeedCache } from './routes.ts';
 
 const db = useDatabase();
 const settings = readFileSync(new URL('../../../examples/gbfs-settings.json', import.meta.url), 'utf8');

@@ -12,7 +12,7 @@ import {
   readPacket,
   wrapPacket,
 } from '../../../packages/codec/teltonika/packets.ts';
-import { decodePayload } from '../../../packages/codec/tesla/payload.ts';
+import { decodePayload } from '../../../packages/codec/tesla/tesla.ts';
 import type { SourceFormatName } from '../../../packages/contracts/sources.ts';
 import { latestTimestamp, type TelemetryReading } from '../../../packages/contracts/telemetry.ts';
 
