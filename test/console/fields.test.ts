@@ -33,10 +33,7 @@ const rowsOf = (page: Page, name: string) => page.getByRole('region', { name, ex
 
 describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
   beforeAll(async () => {
-    [platform, browser] = await Promise.all([
-      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
-      startBrowser(),
-    ]);
+    [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
     const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
     const [name = '', value = ''] = account.cookie.split('=');
