@@ -180,9 +180,10 @@ export const integrationTexts = {
       'Sans https, le secret et toutes les positions peuvent être lus en chemin.',
     ],
     phone: ['Device id of the phone', 'Identifiant du téléphone'],
-    phoneHint: [
-      '1 to 43 letters, digits, dots, underscores, colons and hyphens; another one for each phone',
-      '1 à 43 lettres, chiffres, points, tirets bas, deux-points et traits d’union ; un autre pour chaque téléphone',
+    phoneHint: ['Another one for each phone', 'Un autre pour chaque téléphone'],
+    phoneFault: [
+      'Letters, digits, dots, underscores, colons and hyphens only',
+      'Seulement lettres, chiffres, points, tirets bas, deux-points et traits d’union',
     ],
     existing: (model: string) => [
       `Each device needs an entry with this identifier as its id and the model ${model}:`,
@@ -295,7 +296,7 @@ export const integrationTexts = {
       'Ils lisent les vues du schéma fleet en SQL, d’une application ou de toutes. En créer un demande un superutilisateur de PostgreSQL, un droit qu’aucun service de la plateforme n’a. Lancez ces commandes là où MIGRATION_DATABASE_URL est défini ; elles demandent votre propre PostgreSQL, pas celui intégré.',
     ],
     compose: ['With docker compose', 'Avec docker compose'],
-    direct: ['Without', 'Sans'],
+    direct: ['Without docker compose', 'Sans docker compose'],
     commands: {
       create: ['Create; the password is shown once', 'Créer ; le mot de passe est affiché une fois'],
       list: ['List', 'Lister'],

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { Schema } from '../../api/client.ts';
 import { Field } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -27,7 +27,10 @@ interface Connection {
   readonly deviceId: string;
 }
 
-const phoneIdPattern = '[A-Za-z0-9._:\\-]{1,43}';
+const deviceIdForm = /^[A-Za-z0-9._:-]+$/;
+const maxIdLength = 64;
+/** Characters of an identifier behind the appId, in the id of a device that a source creates. */
+const maxCreatedLength = 43;
 
 /** Writes the settings of traccar.xml (docs/devices/traccar.md). */
 function traccarXml({ platform, secret }: Connection): string {
@@ -153,6 +156,26 @@ function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownS
   );
 }
 
+/** The device that the messages of a phone belong to. */
+function PhoneField({ deviceId, maxLength }: { deviceId: Signal<string>; maxLength: number }) {
+  const { sources: text } = texts.value;
+  const isValid = deviceIdForm.test(deviceId.value.trim());
+  return (
+    <Field label={text.phone} hint={text.phoneHint} error={isValid ? undefined : text.phoneFault}>
+      {(input) => (
+        <input
+          {...input}
+          class="input"
+          autocomplete="off"
+          maxLength={maxLength}
+          value={deviceId.value}
+          onInput={({ currentTarget }) => assign(deviceId, currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 interface SourceSetupOptions {
   readonly appId: string;
   readonly source: ShownSource;
@@ -195,20 +218,7 @@ export function SourceSetup({ appId, source, onClose }: SourceSetupOptions) {
         )}
       </Field>
       {connection.platform.startsWith('http:') && <p class="notice late">{text.insecure}</p>}
-      {isPhone && (
-        <Field label={text.phone} hint={text.phoneHint}>
-          {(input) => (
-            <input
-              {...input}
-              class="input"
-              autocomplete="off"
-              pattern={phoneIdPattern}
-              value={deviceId.value}
-              onInput={({ currentTarget }) => assign(deviceId, currentTarget.value)}
-            />
-          )}
-        </Field>
-      )}
+      {isPhone && <PhoneField deviceId={deviceId} maxLength={source.createDevices ? maxCreatedLength : maxIdLength} />}
       {rows.length > 0 && <CopyRows rows={rows} />}
       {format === 'traccar' && <File label={text.files.traccar} text={traccarXml(connection)} />}
       {format === 'tesla' && <File label={text.files.tesla} text={teslaPipeline(connection)} />}
