@@ -1,17 +1,21 @@
-/** The kinds of alarms (docs/alarms.md). */
-export const alarmKinds = [
-  'towing',
-  'crash',
-  'jamming',
-  'silent',
-  'low-battery',
-  'geofence',
-  'speed',
-  'unanswered-command',
-] as const;
-export type AlarmKind = (typeof alarmKinds)[number];
+/**
+ * The kinds of alarms (docs/alarms.md), with the parameters that a rule of each needs; of several lists, exactly one. The
+ * compiler asks for the condition, the schemas of parameters and the texts of a kind that is added here.
+ */
+export const alarmKindParameters = {
+  towing: [[]],
+  crash: [[]],
+  jamming: [[]],
+  silent: [['afterMinutes']],
+  'low-battery': [['belowPercent'], ['belowVolts', 'canKey']],
+  geofence: [['geofenceId', 'when']],
+  speed: [['limitKmh']],
+  'unanswered-command': [[]],
+} as const satisfies Readonly<Record<string, readonly (readonly AlarmParameterName[])[]>>;
+export type AlarmKind = keyof typeof alarmKindParameters;
+export const alarmKinds = Object.keys(alarmKindParameters) as AlarmKind[];
 
-/** Parameters of each kind of rule, besides its geofence. */
+/** The parameters of rules, besides the geofence. */
 export interface AlarmParameters {
   /** silent: minutes without contact. */
   readonly afterMinutes?: number;
@@ -26,6 +30,7 @@ export interface AlarmParameters {
   /** speed: km/h. */
   readonly limitKmh?: number;
 }
+export type AlarmParameterName = keyof AlarmParameters | 'geofenceId';
 
 /** A condition ends only when its value is this far on the safe side, so that a wobbling value raises one alarm. */
 export const alarmHysteresis = { speedKmh: 5, percent: 5, volts: 0.3, geofenceMetres: 50 } as const;

@@ -1,4 +1,4 @@
-import type { AlarmKind } from '@odograph/contracts/alarms';
+import { type AlarmKind, type AlarmParameterName, alarmKindParameters } from '@odograph/contracts/alarms';
 import type { Caller, Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
@@ -195,24 +195,10 @@ async function deleteGeofence(db: Database, applicationId: number, id: string): 
   if (!deleted) throw new Failure('NOT_FOUND');
 }
 
-type ParameterName = keyof Parameters;
-
-/** The parameters of each kind; of several lists, exactly one must be given. */
-const neededParameters: Readonly<Record<AlarmKind, readonly (readonly ParameterName[])[]>> = {
-  towing: [[]],
-  crash: [[]],
-  jamming: [[]],
-  silent: [['afterMinutes']],
-  'low-battery': [['belowPercent'], ['belowVolts', 'canKey']],
-  geofence: [['geofenceId', 'when']],
-  speed: [['limitKmh']],
-  'unanswered-command': [[]],
-};
-
 /** Checks that a rule has the parameters of its kind and no others. @throws Failure INVALID_PARAMETER */
 export function requireParameters(kind: AlarmKind, parameters: Parameters): void {
-  const given = (Object.keys(parameters) as ParameterName[]).filter((name) => parameters[name] !== undefined);
-  const alternatives = neededParameters[kind];
+  const given = (Object.keys(parameters) as AlarmParameterName[]).filter((name) => parameters[name] !== undefined);
+  const alternatives: readonly (readonly AlarmParameterName[])[] = alarmKindParameters[kind];
   const unknown = given.find((name) => !alternatives.some((names) => names.includes(name)));
   if (unknown !== undefined) throw invalidParameter(`parameters.${unknown}`, `does not belong to the kind ${kind}`);
   const chosen = alternatives.find((names) => names.some((name) => given.includes(name))) ?? alternatives[0] ?? [];

@@ -1,7 +1,7 @@
-import { alarmKinds } from '@odograph/contracts/alarms';
+import { type AlarmParameterName, alarmKinds } from '@odograph/contracts/alarms';
 import { maximumGeofencePoints } from '@odograph/contracts/geofences';
 import { moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 
 const uuid = (description: string) =>
   Type.String({ maxLength: 256, description, examples: ['0197a1de-5f0e-7000-8000-000000000005'] });
@@ -50,7 +50,7 @@ export const Geofence = Type.Object(
 );
 export type Geofence = Static<typeof Geofence>;
 
-/** Which of them a rule needs depends on its kind; see rules.ts. */
+/** Which of them a rule needs depends on its kind (packages/contracts/alarms.ts). */
 export const Parameters = Type.Partial(
   Type.Object({
     afterMinutes: Type.Integer({ minimum: 1, maximum: 525_600, description: 'silent: minutes without contact' }),
@@ -63,7 +63,7 @@ export const Parameters = Type.Partial(
     geofenceId: uuid('geofence: its identifier'),
     when: word(['inside', 'outside'] as const, { description: 'geofence: the side that raises the alarm' }),
     limitKmh: Type.Number({ minimum: 1, maximum: 1000, description: 'speed: limit in km/h' }),
-  }),
+  } satisfies Record<AlarmParameterName, TSchema>),
   { additionalProperties: false },
 );
 export type Parameters = Static<typeof Parameters>;

@@ -99,40 +99,24 @@ function lowBattery({ belowPercent, belowVolts = 0, canKey = '' }: AlarmParamete
 
 const flags = (judge: Judge): Condition => ({ judge, measure: () => undefined, column: 'alarms is not null' });
 
-/** Creates the condition of a rule; undefined for the kinds that no reading decides. */
-export function conditionOf(
-  kind: AlarmKind,
-  parameters: AlarmParameters,
-  geofence: GeofenceShape | undefined,
-): Condition | undefined {
-  switch (kind) {
-    case 'towing':
-      return { ...flags(judgeTowing), column: '(alarms is not null or ignition)' };
-    case 'crash':
-      return flags(judgeFlags('crash'));
-    case 'jamming':
-      return flags(judgeFlags('gps_jamming', 'gnss_jamming'));
-    case 'low-battery':
-      return lowBattery(parameters);
-    case 'speed': {
-      const { limitKmh = Number.POSITIVE_INFINITY } = parameters;
-      return {
-        judge: (judged) => isOver(speedOf(judged), limitKmh, alarmHysteresis.speedKmh),
-        measure: speedOf,
-        column: "(speed is not null or jsonb_exists(fleet, 'speed'))",
-      };
-    }
-    case 'geofence':
-      if (geofence === undefined) return undefined;
-      return {
-        judge: judgeGeofence(geofence, parameters.when),
-        measure: () => undefined,
-        column: 'latitude is not null',
-      };
-    default:
-      return undefined;
-  }
-}
+type CreateCondition = (parameters: AlarmParameters, geofence: GeofenceShape | undefined) => Condition | undefined;
+
+/** Creates the conditions of rules; undefined for the kinds that no reading decides (watch.ts). */
+export const conditions: Readonly<Record<AlarmKind, CreateCondition | undefined>> = {
+  towing: () => ({ ...flags(judgeTowing), column: '(alarms is not null or ignition)' }),
+  crash: () => flags(judgeFlags('crash')),
+  jamming: () => flags(judgeFlags('gps_jamming', 'gnss_jamming')),
+  silent: undefined,
+  'low-battery': lowBattery,
+  geofence: ({ when }, shape) =>
+    shape && { judge: judgeGeofence(shape, when), measure: () => undefined, column: 'latitude is not null' },
+  speed: ({ limitKmh = Number.POSITIVE_INFINITY }) => ({
+    judge: (judged) => isOver(speedOf(judged), limitKmh, alarmHysteresis.speedKmh),
+    measure: speedOf,
+    column: "(speed is not null or jsonb_exists(fleet, 'speed'))",
+  }),
+  'unanswered-command': undefined,
+};
 
 /** A rule that readings decide. */
 export interface Rule {
@@ -169,13 +153,12 @@ async function findRules(db: Database, applicationIds: readonly number[]): Promi
         select vehicle_id from alarm_rule_vehicle where rule_id = rule.id) end as vehicles
     from alarm_rule as rule left join geofence on geofence.id = rule.geofence_id
     where rule.application_id = any(${applicationIds}::integer[]) and rule.deleted_at is null
-      and rule.kind not in ('silent', 'unanswered-command')
     order by rule.id`.execute(db);
   return rows;
 }
 
 function toRule({ id, kind, parameters, geofence, active_from_us }: RuleRow): Rule[] {
-  const condition = conditionOf(kind, parameters, geofence ?? undefined);
+  const condition = conditions[kind]?.(parameters, geofence ?? undefined);
   return condition === undefined ? [] : [{ id, kind, activeFromMicroseconds: active_from_us, condition }];
 }
 
