@@ -253,9 +253,11 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
     expect((await api.post('/v1/vehicle/privacy/off', { vehicleId: owner.vehicle.id })).body).toEqual({
       Privacy: false,
     });
+    // A day of a chunk that holds nothing else, and of an age that devices may upload.
+    const day = (Math.floor(Date.now() / 86_400_000) - 364) * 86_400;
+    const halfPastTwelve = day + 12.5 * 3600;
     await sql`insert into privacy_period values (${Number(owner.vehicle.id)},
-      '[2015-05-05 12:00+00, 2015-05-05 13:00+00)')`.execute(db);
-    const halfPastTwelve = Date.UTC(2015, 4, 5, 12, 30) / 1000;
+      tstzrange(to_timestamp(${halfPastTwelve - 1800}), to_timestamp(${halfPastTwelve + 1800})))`.execute(db);
     await uploadIn(
       device,
       reading(duringPrivacy, planted.late),
@@ -264,7 +266,7 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
     );
     await ingest();
     expect(await compressReadings(db, halfPastTwelve, halfPastTwelve + 3600)).toBe(1);
-    const inChunk = sql`time between '2015-05-05' and '2015-05-06'`;
+    const inChunk = sql`time between to_timestamp(${day}) and to_timestamp(${day + 86_400})`;
     expect(await latitudeOf(owner.vehicle, sql`${inChunk} order by time`)).toEqual([
       { latitude: null },
       { latitude: 48.9202929 },
