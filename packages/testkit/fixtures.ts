@@ -2,9 +2,10 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { OperatorRole } from '@odograph/contracts/caller';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
 import type { GrantRole } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
-import { sql } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 
 export interface TestApplication {
   id: number;
@@ -190,9 +191,14 @@ export async function createUnlinkedVehicle(db: Database, application: { id: num
   return String(id);
 }
 
+/** Sets columns of a vehicle. */
+export async function updateVehicle(db: Database, id: string, values: Updateable<Tables['vehicle']>): Promise<void> {
+  await db.updateTable('vehicle').set(values).where('id', '=', Number(id)).execute();
+}
+
 /** Archives a vehicle. */
 export async function archiveVehicle(db: Database, id: string): Promise<void> {
-  await db.updateTable('vehicle').set({ archived_at: new Date() }).where('id', '=', Number(id)).execute();
+  await updateVehicle(db, id, { archived_at: new Date() });
 }
 
 /** Creates a vehicle and a device linked to it over all time. */

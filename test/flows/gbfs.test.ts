@@ -9,6 +9,7 @@ import {
   createVehicle,
   type TestApplication,
   unlinkDevice,
+  updateVehicle,
 } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { Ajv } from 'ajv';
@@ -165,7 +166,7 @@ describe('the feeds of a system', () => {
     const vehicle = await park();
     const vin = 'VF1AG000000000001';
     const plate = `ZZ-${randomUUID().slice(0, 8)}`;
-    await platform.db.updateTable('vehicle').set({ vin, plate }).where('id', '=', Number(vehicle.id)).execute();
+    await updateVehicle(platform.db, vehicle.id, { vin, plate });
     const bookingId = await book(vehicle.id, { driver: 'a-driver' });
     await api.post(`/v1/booking/${bookingId}/stop`);
     const geometry = { type: 'Point', coordinates: [2.35, 48.85] };
@@ -214,13 +215,7 @@ describe('a vehicle', () => {
     );
     await hide('OUT_OF_SERVICE', (id) => archiveVehicle(db, id));
     for (const flag of ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const) {
-      await hide('OUT_OF_SERVICE', (id) =>
-        db
-          .updateTable('vehicle')
-          .set({ [flag]: true })
-          .where('id', '=', Number(id))
-          .execute(),
-      );
+      await hide('OUT_OF_SERVICE', (id) => updateVehicle(db, id, { [flag]: true }));
     }
     await hide('NO_DEVICE', (_id, deviceId) => unlinkDevice(db, deviceId));
     await hide('MOVING', nothing, { status: { ignition: true, autonomy: 100 } });
@@ -229,7 +224,7 @@ describe('a vehicle', () => {
     const silentMeanwhile = await createVehicle(db, application);
     reasons.set(silentMeanwhile.id, 'POSITION_UNKNOWN');
     const deleted = await park();
-    await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(deleted.id)).execute();
+    await updateVehicle(db, deleted.id, { deleted_at: new Date() });
     expect(await readVehicles()).toEqual([]);
     const { body } = await admin.get(`${adminPath()}/vehicles`);
     expect(body.published).toBe(0);
@@ -244,7 +239,7 @@ describe('a vehicle', () => {
     await park();
     application = own;
     const [listed, typeless] = [await park(), await park()];
-    await platform.db.updateTable('vehicle').set({ brand: 'Peugeot' }).where('id', '=', Number(typeless.id)).execute();
+    await updateVehicle(platform.db, typeless.id, { brand: 'Peugeot' });
     const ids: string[] = (await readVehicles()).map((one: { vehicle_id: string }) => one.vehicle_id);
     expect([ids.length, ids]).toEqual([2, [...ids].sort()]);
     expect(await readVehicles({ vehicleTypes: example.vehicleTypes.slice(0, 1) })).toHaveLength(1);

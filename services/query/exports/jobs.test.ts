@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import type { Limits } from '@odograph/runtime/limits';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createUser, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createUser,
+  createVehicle,
+  type TestApplication,
+  updateVehicle,
+} from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -157,15 +163,7 @@ describe('an export job', () => {
   });
 
   it.each([
-    [
-      'is deleted',
-      () =>
-        platform.db
-          .updateTable('vehicle')
-          .set({ deleted_at: new Date() })
-          .where('id', '=', Number(vehicleId))
-          .execute(),
-    ],
+    ['is deleted', () => updateVehicle(platform.db, vehicleId, { deleted_at: new Date() })],
     ['becomes private for its interval', () => turnPrivacyOn(platform.db, vehicleId, '2025-11-21T12:00:00Z')],
   ])('loses its file when a vehicle in it %s', async (_case, change) => {
     const done = await createDone();

@@ -1,4 +1,4 @@
-import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createDevice, type TestVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Value from 'typebox/value';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -220,7 +220,7 @@ describe('GET /v1/vehicle/{id}/status', () => {
       status: { ignition: true },
       fleet: { lock: 'LOCKED' },
     });
-    await platform.db.updateTable('vehicle').set({ stolen: true }).where('id', '=', Number(vehicle.id)).execute();
+    await updateVehicle(platform.db, vehicle.id, { stolen: true });
   });
 
   it('answers both shapes in one object, the state in both forms', async () => {
@@ -244,11 +244,7 @@ describe('GET /v1/vehicle/{id}/status', () => {
   });
 
   it('is readable for an archived vehicle', async () => {
-    await platform.db
-      .updateTable('vehicle')
-      .set({ archived_at: new Date() })
-      .where('id', '=', Number(vehicle.id))
-      .execute();
+    await updateVehicle(platform.db, vehicle.id, { archived_at: new Date() });
     expect((await read()).lock).toBe('LOCKED');
   });
 });
@@ -312,11 +308,7 @@ describe('access', () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     const plate = await plateOf(vehicle);
     for (const path of paths(plate)) expect((await client.get(path)).status).toBe(200);
-    await platform.db
-      .updateTable('vehicle')
-      .set({ deleted_at: new Date() })
-      .where('id', '=', Number(vehicle.id))
-      .execute();
+    await updateVehicle(platform.db, vehicle.id, { deleted_at: new Date() });
     for (const path of paths(plate)) expect(await refusal(path)).toEqual([404, 'UNKNOWN_VEHICLE']);
   });
 });

@@ -1,4 +1,4 @@
-import { createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createToken, createVehicle, type TestVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -146,11 +146,7 @@ describe('access', () => {
   it('answers UNKNOWN_VEHICLE for a deleted vehicle and a malformed id', async () => {
     await series(first, 3);
     await series(second, 3);
-    await platform.db
-      .updateTable('vehicle')
-      .set({ deleted_at: new Date() })
-      .where('id', '=', Number(second.id))
-      .execute();
+    await updateVehicle(platform.db, second.id, { deleted_at: new Date() });
     for (const id of [second.id, '9999999999', 'x']) {
       const { status, body } = await client.get(`/v1/vehicle/${id}/history?${window}`);
       expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);

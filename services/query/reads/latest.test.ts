@@ -1,4 +1,4 @@
-import { createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createToken, createVehicle, type TestVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import Value from 'typebox/value';
@@ -21,11 +21,12 @@ beforeEach(async () => {
     electric: { soc: 80, current: -12.3, maxEnergy: 52 },
     sensors: [{ name: 'cargo', data: [{ key: 'humidity', value: '61' }] }],
   });
-  await platform.db
-    .updateTable('vehicle')
-    .set({ plate: `"${driving.id}" \\ é`, stolen: true, seats: 5, accessories: ['CARDHOLDER'] })
-    .where('id', '=', Number(driving.id))
-    .execute();
+  await updateVehicle(platform.db, driving.id, {
+    plate: `"${driving.id}" \\ é`,
+    stolen: true,
+    seats: 5,
+    accessories: ['CARDHOLDER'],
+  });
 });
 
 const vehicleOf = ({ id }: TestVehicle) => ({ id, plate: `"${id}" \\ é`, vin: '', brand: 'Renault', model: 'Zoe' });
@@ -87,11 +88,7 @@ describe('GET /v1/vehicles', () => {
   it('names the current device, not an earlier one, and whether the vehicle is archived', async () => {
     await sql`update device_link set period = '(,2025-12-01)'
       where device_id = ${driving.deviceId}`.execute(platform.db);
-    await platform.db
-      .updateTable('vehicle')
-      .set({ archived_at: new Date() })
-      .where('id', '=', Number(silent.id))
-      .execute();
+    await updateVehicle(platform.db, silent.id, { archived_at: new Date() });
     const { body } = await client.get('/v1/vehicles?view=fleet');
     expect(body).toEqual([
       { ...drivingRecord(), deviceId: '', deviceModel: '' },
@@ -175,11 +172,7 @@ describe('access', () => {
   });
 
   it('ends when a vehicle is deleted', async () => {
-    await platform.db
-      .updateTable('vehicle')
-      .set({ deleted_at: new Date() })
-      .where('id', '=', Number(driving.id))
-      .execute();
+    await updateVehicle(platform.db, driving.id, { deleted_at: new Date() });
     expect((await client.get('/v1/vehicles')).body).toEqual([silentRecord()]);
     expect((await client.get('/v1/vehicles/status')).body).toEqual([]);
     expect((await client.get(`/v1/vehicle/${driving.id}/status`)).body.error).toBe('UNKNOWN_VEHICLE');

@@ -6,6 +6,7 @@ import {
   createUser,
   createVehicle,
   type TestVehicle,
+  updateVehicle,
 } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -18,11 +19,7 @@ setUpApplication();
 
 async function newVehicle(plate: string, groups: object = {}, values: object = {}): Promise<TestVehicle> {
   const vehicle = await createVehicle(platform.db, application);
-  await platform.db
-    .updateTable('vehicle')
-    .set({ plate, ...values })
-    .where('id', '=', Number(vehicle.id))
-    .execute();
+  await updateVehicle(platform.db, vehicle.id, { plate, ...values });
   if (Object.keys(groups).length > 0) await storeLatest(platform.db, vehicle.id, '2025-03-01T08:00:00Z', groups);
   return vehicle;
 }
@@ -218,11 +215,7 @@ describe('GET /v1/x/vehicles', () => {
     const mine = await newVehicle('mine');
     await newVehicle('not granted');
     const deleted = await newVehicle('deleted');
-    await platform.db
-      .updateTable('vehicle')
-      .set({ deleted_at: new Date() })
-      .where('id', '=', Number(deleted.id))
-      .execute();
+    await updateVehicle(platform.db, deleted.id, { deleted_at: new Date() });
     const other = await createApplication(platform.db);
     const foreign = await createVehicle(platform.db, other);
     const user = await createUser(platform.db, application, { vehicleIds: [mine.id], role: 'viewer' });
