@@ -231,10 +231,14 @@ export class ExportJobs {
     return job;
   }
 
-  async #describe(job: TypedJob<'exports'>): Promise<ExportState> {
+  async #describe(read: TypedJob<'exports'>): Promise<ExportState> {
+    const jobState = await this.#withQueue(() => read.getState());
+    const isStale = (jobState === 'completed' || jobState === 'failed') && read.finishedOn === undefined;
+    // It ended after it was read.
+    const job = isStale ? await this.#withQueue(async (queue) => (await queue.getJob(read.id ?? '')) ?? read) : read;
     const { rows, bytes, share, fault } = progressOf(job);
     const { of, format, from, until, fields, vehicleId } = job.data;
-    const state = await this.#withQueue(() => stateOf(job, fault));
+    const state = describeState(jobState, fault);
     const finishedMs = state === 'DONE' || state === 'FAILED' ? job.finishedOn : undefined;
     return {
       ...{ id: job.id?.replace(/^\d+-/, '') ?? '', state, progress: share, rows, bytes, of, format, from, until },
@@ -259,9 +263,8 @@ export class ExportJobs {
   }
 }
 
-async function stateOf(job: TypedJob<'exports'>, fault: string | undefined): Promise<ExportState['state']> {
-  const state = await job.getState();
-  if (state === 'completed') return fault === undefined ? 'DONE' : 'FAILED';
-  if (state === 'failed') return 'FAILED';
-  return state === 'active' ? 'RUNNING' : 'QUEUED';
+function describeState(jobState: string, fault: string | undefined): ExportState['state'] {
+  if (jobState === 'completed') return fault === undefined ? 'DONE' : 'FAILED';
+  if (jobState === 'failed') return 'FAILED';
+  return jobState === 'active' ? 'RUNNING' : 'QUEUED';
 }
