@@ -1,14 +1,6 @@
-import { resolve } from 'node:path';
-import { readPassword } from '../process/password.ts';
-import { superviseChild } from '../process/supervise-child.ts';
+import { type EngineOptions, superviseChild } from '../process/supervise-child.ts';
 
-export interface EmbeddedTimescaleOptions {
-  /** Holds the database; created when it is missing. */
-  dataDirectory: string;
-  /** Port of 127.0.0.1; 0 or undefined for any free port. */
-  port?: number;
-  /** Called with each line that the database process prints. */
-  onLine?: (line: string) => void;
+export interface EmbeddedTimescaleOptions extends EngineOptions {
   /** How long a transaction may idle while other connections wait before it ends with 25P03; 60,000 ms when undefined. */
   idleTransactionTimeoutMs?: number;
 }
@@ -32,15 +24,10 @@ export interface EmbeddedTimescale {
  * @throws Error when another process uses `dataDirectory` or the port
  */
 export async function startEmbeddedTimescale(options: EmbeddedTimescaleOptions): Promise<EmbeddedTimescale> {
-  const child = await superviseChild(
+  const { password, port, stop } = await superviseChild(
     new URL('./timescale-process.ts', import.meta.url),
-    {
-      dataDirectory: resolve(options.dataDirectory),
-      port: options.port ?? 0,
-      idleTransactionTimeoutMs: options.idleTransactionTimeoutMs ?? 60_000,
-    },
-    options.onLine ?? (() => undefined),
+    options,
+    options.idleTransactionTimeoutMs ?? 60_000,
   );
-  const password = readPassword(resolve(options.dataDirectory));
-  return { url: `postgres://postgres:${password}@127.0.0.1:${child.port}/postgres`, stop: () => child.stop() };
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop };
 }

@@ -1,13 +1,26 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ChildArguments, ChildMessage, ParentMessage } from './child-service.ts';
+import { readPassword } from './password.ts';
+
+/** Options that every embedded engine has. */
+export interface EngineOptions {
+  /** Holds the data of the engine; created when it is missing. */
+  dataDirectory: string;
+  /** Port of 127.0.0.1; 0 or undefined for any free port. */
+  port?: number;
+  /** Called with each line that the engine's process prints. */
+  onLine?: (line: string) => void;
+}
 
 /** A child process that listens on a port and is restarted on that port when it ends unexpectedly. */
 export interface SupervisedChild {
   port: number;
+  password: string;
   durable: boolean;
   stop(): Promise<void>;
 }
@@ -26,10 +39,11 @@ const maxRestartDelayMs = 5000;
 /** Starts a module as a child process and restarts it until `stop`. @throws the child's message when the first start fails */
 export async function superviseChild(
   module: URL,
-  options: ChildArguments,
-  onLine: (line: string) => void,
+  { dataDirectory, port: wanted = 0, onLine = () => undefined }: EngineOptions,
+  idleTransactionTimeoutMs = 0,
 ): Promise<SupervisedChild> {
-  let child = await startChild(module, options, onLine);
+  const options = { dataDirectory: resolve(dataDirectory), idleTransactionTimeoutMs };
+  let child = await startChild(module, { ...options, port: wanted }, onLine);
   const { port, durable } = child;
   const stopping = new AbortController();
 
@@ -61,7 +75,7 @@ export async function superviseChild(
     await stopChild(child.process);
     await running;
   }
-  return { port, durable, stop };
+  return { port, password: readPassword(options.dataDirectory), durable, stop };
 }
 
 const nextDelay = (delayMs: number): number => Math.min(maxRestartDelayMs, 2 * delayMs + 100);

@@ -1,15 +1,4 @@
-import { resolve } from 'node:path';
-import { readPassword } from '../process/password.ts';
-import { superviseChild } from '../process/supervise-child.ts';
-
-export interface EmbeddedRedisOptions {
-  /** Holds the append-only file; created when it is missing. */
-  dataDirectory: string;
-  /** Port of 127.0.0.1; 0 or undefined for any free port. */
-  port?: number;
-  /** Called with each line that the Redis process prints. */
-  onLine?: (line: string) => void;
-}
+import { type EngineOptions, superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedRedis {
   url: string;
@@ -24,12 +13,10 @@ export interface EmbeddedRedis {
  * restarted on the same port when it ends unexpectedly.
  * @throws Error when another process uses `dataDirectory` or the port
  */
-export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
-  const child = await superviseChild(
+export async function startEmbeddedRedis(options: EngineOptions): Promise<EmbeddedRedis> {
+  const { password, port, durable, stop } = await superviseChild(
     new URL('./redis-process.ts', import.meta.url),
-    { dataDirectory: resolve(options.dataDirectory), port: options.port ?? 0, idleTransactionTimeoutMs: 0 },
-    options.onLine ?? (() => undefined),
+    options,
   );
-  const password = readPassword(resolve(options.dataDirectory));
-  return { url: `redis://:${password}@127.0.0.1:${child.port}`, durable: child.durable, stop: () => child.stop() };
+  return { url: `redis://:${password}@127.0.0.1:${port}`, durable, stop };
 }
