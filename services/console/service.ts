@@ -123,7 +123,8 @@ const installation = ['manifest.webmanifest', 'service-worker.js', 'icon.png'];
 
 /** Has browsers that open an unknown or forbidden address show the console, which says so. */
 async function showFailures(http: Http): Promise<void> {
-  http.failurePage = await readFile(`${built}index.html`, 'utf8');
+  // The interface is generated before the console is built.
+  http.failurePage = await readFile(`${built}index.html`, 'utf8').catch(() => undefined);
 }
 
 /**
