@@ -169,10 +169,16 @@ const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x
 export const credentialOf = (request: FastifyRequest): string | undefined =>
   accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
 
-/** The application that an operator acts for: in a header, or in the query of a path that a page links to. */
+/**
+ * The application that an operator acts for: in a header, or in the query of a path that a page links to.
+ * @throws Failure UNKNOWN_APPLICATION
+ */
 function namedApplication({ headers, query, routeOptions }: FastifyRequest): string {
   const { appId } = routeOptions.config.isLinked ? (query as { appId?: string }) : {};
-  return String(headers['x-application'] ?? appId ?? '');
+  const name = String(headers['x-application'] ?? appId ?? '');
+  // The query is not validated yet, and PostgreSQL has no text with NUL.
+  if (name.includes('\0')) throw new Failure('UNKNOWN_APPLICATION');
+  return name;
 }
 
 /** @throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, UNAUTHORIZED; UNKNOWN_APPLICATION for an operator */
@@ -239,8 +245,11 @@ function orSignIn(authenticate: Hook): Hook {
     } catch (error) {
       if (!opensPage(request) || !(error instanceof Failure)) throw error;
       if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
-      // The handler of bull-board would answer for its page.
-      if (error.status !== 401) return answerFailure(error, request, reply);
+      if (error.status !== 401) {
+        // The handler of bull-board would answer for its page. The request goes no further once the reply is awaited.
+        answerFailure(error, request, reply);
+        return reply;
+      }
       // The request line may hold a whole URL, with a host that is not ours.
       const { pathname, search } = new URL(request.url, 'http://localhost');
       return reply.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);

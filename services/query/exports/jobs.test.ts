@@ -3,10 +3,11 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Limits } from '@odograph/runtime/limits';
-import type { ApiClient } from '@odograph/testkit/api-client';
+import { type ApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
+  createOperator,
   createUser,
   createVehicle,
   type TestApplication,
@@ -150,6 +151,20 @@ describe('an export job', () => {
       expect((await other.delete(pathOf(done))).body.error).toBe('NOT_FOUND');
     }
     expect((await client.get(pathOf(done))).body.state).toBe('DONE');
+  });
+
+  it('is downloaded by an operator, whose link names the application', async () => {
+    const done = await createDone();
+    const other = await createApplication(platform.db);
+    const { cookie } = await createOperator(platform.db, { role: 'viewer', applicationIds: [application.id] });
+    const operator = createBrowser(platform.httpUrl, cookie);
+    const answerTo = async (appId: string) => {
+      const { status, body } = await operator.get(`${pathOf(done)}/file?appId=${appId}`);
+      return [status, body.error];
+    };
+    expect(await answerTo(application.appId)).toEqual([200, undefined]);
+    for (const appId of [other.appId, '%00']) expect(await answerTo(appId)).toEqual([404, 'UNKNOWN_APPLICATION']);
+    expect((await operator.get(`${pathOf(done)}?appId=${application.appId}`)).status).toBe(400);
   });
 
   it('counts towards the limit of the application until it is deleted, with its file', async () => {
