@@ -2,7 +2,6 @@ import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
-import { pagePolicy } from './page-policy.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,8 +9,8 @@ declare module 'fastify' {
     failure?: FailureCode;
   }
   interface FastifyInstance {
-    /** HTML that explains to a person why an address does not open; only in a process with the console. */
-    failurePage: string | undefined;
+    /** Explains to a person why an address does not open; only in a process with the console. */
+    failurePage: { readonly html: string; readonly policy: string } | undefined;
   }
 }
 
@@ -45,8 +44,8 @@ export function answerFailure(error: FastifyError | Error, request: FastifyReque
   reply.code(failure.status);
   const { failurePage } = request.server;
   if (failurePage !== undefined && opensPage(request) && [403, 404].includes(failure.status)) {
-    const type = 'text/html; charset=utf-8';
-    reply.headers({ 'content-type': type, 'content-security-policy': pagePolicy }).send(failurePage);
+    const { html, policy } = failurePage;
+    reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy }).send(html);
     return;
   }
   reply

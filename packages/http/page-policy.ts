@@ -10,7 +10,7 @@ export const answerPolicy = {
  * Builds the policy of pages: scripts, data, fonts and workers from this origin only, and no inline scripts.
  * @param dataOrigin one more origin for data and images, such as the server of map tiles
  */
-function createPolicy(dataOrigin?: string): string {
+export function createPolicy(dataOrigin?: string): string {
   return [
     "default-src 'self'",
     "style-src 'self' 'unsafe-inline'",

@@ -33,8 +33,12 @@ describe('the console', () => {
     const policyWith = async (setting: Record<string, string>): Promise<string[]> => {
       const other = await startTestPlatform([consoleService], setting);
       const { headers } = await fetch(`${other.httpUrl}/map`);
+      // A person who opens an unknown address goes on to the map from there.
+      const unknown = await fetch(`${other.httpUrl}/nowhere`, { headers: { accept: 'text/html' } });
       await other.stop();
-      return headers.get('content-security-policy')?.split('; ') ?? [];
+      const policy = headers.get('content-security-policy');
+      expect([unknown.status, unknown.headers.get('content-security-policy')]).toEqual([404, policy]);
+      return policy?.split('; ') ?? [];
     };
     const usual = (await get('/map')).headers.get('content-security-policy')?.split('; ') ?? [];
     for (const setting of [

@@ -7,7 +7,7 @@ import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { servePages } from '@odograph/http/page-policy';
+import { createPolicy, servePages } from '@odograph/http/page-policy';
 import { openDurableQueue, openQueue } from '@odograph/queue/queues';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { openSealer } from '@odograph/runtime/sealing';
@@ -59,7 +59,7 @@ export const consoleService: Service<Http> = {
     };
     const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
     host.onStop('console queue of imports', durable.close);
-    await showFailures(http);
+    await showFailures(http, mapOrigin(config));
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
@@ -121,10 +121,11 @@ const screens = [
 /** Files by which a browser installs the console as an application. */
 const installation = ['manifest.webmanifest', 'service-worker.js', 'icon.png'];
 
-/** Has browsers that open an unknown or forbidden address show the console, which says so. */
-async function showFailures(http: Http): Promise<void> {
+/** Has browsers that open an unknown or forbidden address show the console, which says so, and leads to its map. */
+async function showFailures(http: Http, mapOrigin: string | undefined): Promise<void> {
   // The interface is generated before the console is built.
-  http.failurePage = await readFile(`${built}index.html`, 'utf8').catch(() => undefined);
+  const html = await readFile(`${built}index.html`, 'utf8').catch(() => undefined);
+  if (html !== undefined) http.failurePage = { html, policy: createPolicy(mapOrigin) };
 }
 
 /**
