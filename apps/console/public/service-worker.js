@@ -40,7 +40,8 @@ addEventListener('activate', (event) => event.waitUntil(clients.claim()));
 addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
-  if (request.method !== 'GET' || origin !== location.origin) return;
+  // The interface answers data; the shell must not become the content of a download that fails.
+  if (request.method !== 'GET' || origin !== location.origin || pathname.startsWith('/v1/')) return;
   if (request.mode === 'navigate') event.respondWith(openPage(event));
   else if (pathname.startsWith('/assets/')) event.respondWith(openAsset(request));
 });
