@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await page.context().close();
   });
 
-  it('creates an operator, and changes nothing that another person has changed meanwhile until it is confirmed', async () => {
+  it('creates an operator, and overwrites the change of another person only when confirmed', async () => {
     const account = await createAccount(setup.platform, undefined, 'administrator');
     const { page } = await setup.open('/accounts/operators', account);
     const name = uniqueName('op');
@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await dialog.getByLabel('Role').selectOption('operator');
     expect((await setup.admin.put(`/v1/x/admin/operators/${name}`, { role: 'administrator' })).status).toBe(200);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText(/Another person has changed this meanwhile \(now: Administrator/).waitFor();
+    await dialog.getByText(/Another person has changed this in the meantime \(now: Administrator/).waitFor();
     const roles = setup.platform.db.selectFrom('operator').select('role').where('name', '=', name);
     expect(await roles.execute()).toEqual([{ role: 'administrator' }]);
     expect(await findAllBarriers(page)).toEqual([]);
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await first.getByLabel('Name').fill(name);
     await first.getByLabel('Password').fill(shown);
     await first.getByRole('button', { name: 'Sign in' }).click();
-    await first.getByText('Choose a password of your own before you go on.').waitFor();
+    await first.getByText('Choose a password of your own before you continue.').waitFor();
     await first.getByLabel('Current password').fill(shown);
     await first.getByLabel('New password').fill(password);
     await first.getByRole('button', { name: 'Change password' }).click();
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await page.context().close();
   });
 
-  it('creates an application, changes its settings, and keeps what was typed when another person was faster', async () => {
+  it('creates an application, changes its settings, and keeps the input when another person was faster', async () => {
     const account = await createAccount(setup.platform, undefined, 'administrator');
     const { page, errors } = await setup.open('/accounts', account);
     const name = uniqueName('Fleet');
@@ -180,7 +180,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     };
     await erase(vehicle, plate);
     await erase(person, user.username);
-    await page.getByText(/The person is erased. What is kept names erased-/).waitFor();
+    await page.getByText(/The person is erased. The remaining records name erased-/).waitFor();
     const stored = setup.platform.db.selectFrom('vehicle').select('deleted_at').where('id', '=', Number(vehicleId));
     expect((await stored.executeTakeFirstOrThrow()).deleted_at).not.toBeNull();
     await page.context().close();
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     const tabs = page.getByRole('navigation', { name: 'Accounts' }).getByRole('link');
     expect(await tabs.allInnerTexts()).toEqual(['Applications', 'Users']);
     await page.goto('/accounts/operators');
-    await page.getByText('Your account does not see this page').waitFor();
+    await page.getByText('Your account cannot open this page').waitFor();
     await page.context().close();
     // An administrator of one application has no operators.
     const { page: limited } = await setup.open('/accounts', await setup.accountOf('administrator'));

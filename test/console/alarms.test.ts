@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.getByLabel('State', { exact: true }).selectOption('Open and past');
     await row.waitFor();
     await page.getByText('Time and vehicle').click();
-    await page.getByLabel('Search a vehicle').fill('MV-100');
+    await page.getByLabel('Search for a vehicle').fill('MV-100');
     await page.getByRole('button', { name: 'MV-100-AA' }).click();
     await page.waitForURL(new RegExp(`vehicle=${fleet.moving.id}`));
     await row.waitFor({ state: 'detached' });
@@ -252,7 +252,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.getByLabel('Speed above, km/h').fill('160');
     await api.put(`/v1/x/alarm-rules/${id}`, { name: 'Town', kind: 'speed', parameters: { limitKmh: 155 } });
     await save(page);
-    const notice = page.getByRole('alert').filter({ hasText: 'Someone else changed this meanwhile' });
+    const notice = page.getByRole('alert').filter({ hasText: 'Someone else has changed this in the meantime' });
     await notice.filter({ hasText: /City → Town/ }).waitFor();
     await notice.filter({ hasText: /150 km\/h → the speed is above 155 km\/h/ }).waitFor();
     const limitOf = async () => {

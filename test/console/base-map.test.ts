@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     const { page } = await openMap(platform);
     await page.route('**/v1/x/map/tiles', (route) => route.fulfill({ status: 500 }));
     await page.reload();
-    await page.getByText(/could not be loaded. Shown are outlines of countries/).waitFor();
+    await page.getByText(/could not be loaded. Only outlines of countries are shown/).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByText(/could not be loaded/).count()).toBe(1);
     await page.context().close();

@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
       .getByLabel('End')
       .fill(`${inHours(48).slice(0, 11)}08:00`);
     await save(page);
-    await page.getByText('Someone else changed this meanwhile').waitFor();
+    await page.getByText('Someone else has changed this in the meantime').waitFor();
     const { until } = (await api.get(`/v1/booking/${bookingId}`)).body;
     expect(Date.parse(until)).toBeLessThan(Date.now() + 10 * 3_600_000);
     await page.context().close();
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.getByRole('button', { name: 'Decline: RQ-200-BB' }).click();
     await page.getByRole('dialog').getByLabel('Reason').fill('not one of ours');
     await save(page);
-    await page.getByText('No requests wait for a decision').waitFor();
+    await page.getByText('No requests are waiting for a decision').waitFor();
     const { requests } = (await setup.admin.get(`/v1/x/admin/requests?appId=${setup.application.appId}`)).body;
     expect(requests).toMatchObject([
       { plate: 'RQ-100-AA', state: 'approved' },

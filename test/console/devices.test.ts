@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     expect(await findAllBarriers(page)).toEqual([]);
     const good = await file('good.csv', `${first},generic,${appId}`, `${second},obd,${appId}`);
     await page.getByLabel('CSV file').setInputFiles(good);
-    await page.getByText('good.csv: 2 devices without a fault. Nothing is written yet.').waitFor();
+    await page.getByText('good.csv: 2 devices, no faults. Nothing is saved yet.').waitFor();
     const stored = () =>
       setup.platform.db.selectFrom('device').select('id').where('id', 'in', [first, second]).execute();
     expect(await stored()).toEqual([]);
@@ -212,7 +212,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     const link = `/v1/x/admin/devices/${deviceId}/link`;
     expect((await setup.admin.put(link, { vehicleId: third, fromVehicleId: first })).status).toBe(200);
     await page.getByRole('button', { name: 'Move', exact: true }).click();
-    await page.getByText('Another person has changed the link meanwhile.').waitFor();
+    await page.getByText('Another person has changed the link in the meantime.').waitFor();
     await page.getByRole('row', { name: new RegExp(`${plates[2]}.*now`) }).waitFor();
     await page.getByRole('button', { name: 'Move', exact: true }).click();
     await page.getByRole('row', { name: new RegExp(`${plates[1]}.*now`) }).waitFor();

@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('exports', () => {
   });
   afterAll(() => setup?.stop());
 
-  it('give last month of a vehicle as CSV in three clicks from its page, and are deleted', async () => {
+  it('give last month of a vehicle as CSV in three clicks from its page, and can be deleted', async () => {
     const { page, errors } = await setup.open(`/vehicles/${vehicle.id}`, await setup.accountOf('operator'));
     await page.getByRole('link', { name: 'Export', exact: true }).click();
     await page.getByRole('button', { name: 'Create export' }).click();
@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('exports', () => {
     await page.context().close();
   });
 
-  it('are not created by a viewer', async () => {
+  it('cannot be created by a viewer', async () => {
     const { page } = await setup.open('/exports', await setup.accountOf('viewer'));
     await page.getByRole('heading', { name: 'Files' }).waitFor();
     expect(await page.getByRole('button', { name: 'Create export' }).count()).toBe(0);

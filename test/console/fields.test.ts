@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await platform?.stop();
   });
 
-  it('has each value once, with name, unit and age, and none that the device does not know', async () => {
+  it('shows each known value once, with name, unit and age', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.parked.id}`);
     await rowsOf(page, 'Traction battery')
       .filter({ hasText: /^Voltage400\.0 V\d+ \w+ ago$/ })
@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it('takes a radius in feet and stores it in metres', async () => {
+  it('accepts a radius in feet and stores it in metres', async () => {
     const { page } = await open('/alarms/geofences', { units: 'imperial' });
     await page.getByRole('button', { name: 'New circle' }).click();
     await page.getByLabel('Name').fill('Yard');

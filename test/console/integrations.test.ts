@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
   });
   afterAll(() => setup?.stop());
 
-  it('creates a webhook, and lists its test delivery, which the secret that is shown once verifies', async () => {
+  it('creates a webhook, and lists a test delivery that its secret, shown once, verifies', async () => {
     const receiver = await startReceiver();
     receivers.push(receiver);
     const { page, errors } = await openAs('administrator', '/integrations');
@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
-  it('creates a source whose secret is shown once, and stores what is sent to the address it shows', async () => {
+  it('creates a source with a secret shown once, and stores readings sent to the shown address', async () => {
     const vehicle = await createVehicle(setup.platform.db, setup.application, { model: 'osmand' });
     const { page, errors } = await openAs('administrator', '/integrations/sources');
     await page.getByRole('button', { name: 'New source' }).click();
@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
-  it('publishes an application as GBFS, and names the field that is at fault', async () => {
+  it('publishes an application as GBFS, and names an invalid field', async () => {
     const { page } = await openAs('administrator', '/integrations/gbfs');
     const settings = page.getByRole('form', { name: 'Settings' }).getByRole('textbox');
     const proposed = await settings.inputValue();
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
-  it('lets a viewer read, and change nothing', async () => {
+  it('lets a viewer only read', async () => {
     const { page } = await openAs('viewer', '/integrations');
     await page
       .getByRole('link', { name: /in-the-query/ })

@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser)('the settings of the map', () => {
   });
   afterAll(() => setup?.stop());
 
-  it('lead an administrator from a map without streets to the command for the fleet, and to an upload that is used at once', async () => {
+  it('lead an administrator to the command for the area of the fleet, and use an uploaded map at once', async () => {
     const { platform, application, directory, open } = setup;
     const vehicle = await createVehicle(platform.db, application);
     await storeLatest(platform.db, vehicle.id, '2025-03-01T08:00:00Z', { location: { latitude: 48, longitude: 2 } });
@@ -38,15 +38,15 @@ describe.skipIf(!hasBrowser)('the settings of the map', () => {
     await page.getByLabel('PMTiles file').setInputFiles(file);
     await page.getByRole('button', { name: 'Upload' }).click();
     await page.getByText('The map is in use.').waitFor();
-    await page.getByText('Streets from a file of the platform').waitFor();
+    await page.getByText('Streets from a file on the platform').waitFor();
     await page.getByText('Survey of Testland').waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });
 
-  it('show others the map alone', async () => {
+  it('show other people only the current map', async () => {
     const { page } = await setup.open('/map/settings', await setup.accountOf('administrator'));
-    await page.getByText('An administrator without limits changes the map.').waitFor();
+    await page.getByText('Only an administrator of the whole platform can change the map.').waitFor();
     expect(await page.getByRole('button', { name: 'Upload' }).count()).toBe(0);
     await page.context().close();
   });

@@ -129,17 +129,17 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.context().close();
   });
 
-  it('an operator who only reads cannot send commands', async () => {
+  it('an operator who can only read cannot send commands', async () => {
     const { page } = await open(
       `/vehicles/${fleet.parked.id}/commands`,
       await createAccount(platform, fleet, 'viewer'),
     );
-    await page.getByText('Your role only reads.').waitFor();
+    await page.getByText('Your role can only read.').waitFor();
     expect(await page.getByRole('button', { name: 'Sound the horn' }).isDisabled()).toBe(true);
     await page.context().close();
   });
 
-  it('any field is drawn over any period', async () => {
+  it('any field is drawn over any interval', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/charts`);
     await page.getByRole('img', { name: 'Charge' }).waitFor();
     await page.getByRole('combobox', { name: 'Add a field' }).selectOption('voltage');
@@ -175,7 +175,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     const upload = uploads.filter({ hasText: fleet.parked.deviceId }).first();
     await upload.locator('summary').click();
     await upload.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('It came back').waitFor();
+    await page.getByText('Back in quarantine').waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });
@@ -198,13 +198,13 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     const { page: administrator } = await open('/audit', account);
     await administrator.getByRole('button', { name: 'Verify the chains' }).click();
     // Other tests alter chains of the same database on purpose.
-    const verdict = administrator.getByText(/^(?:Sound|Altered): /);
+    const verdict = administrator.getByText(/^(?:Intact|Altered): /);
     await verdict.waitFor();
     expect(await verdict.isVisible()).toBe(true);
     await administrator.context().close();
   });
 
-  it('opens screens and the search by keys, and lists these', async () => {
+  it('opens screens and the search by keyboard, and lists the keys', async () => {
     const { page } = await open('/map');
     await page.getByText('Live', { exact: true }).waitFor();
     await page.keyboard.press('/');
@@ -221,7 +221,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.context().close();
   });
 
-  it('opens without a network once it was open, and says that the platform does not answer', async () => {
+  it('opens without a network after a first visit, and says that the platform does not answer', async () => {
     const watched = await watchPage(browser, origin, { serviceWorkers: 'allow' });
     const { page } = watched;
     await openSignedIn(watched, '/map', { name, password });
@@ -240,7 +240,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.context().close();
   });
 
-  it('an address that does not exist, or is not for the account, is a page', async () => {
+  it('an unknown or forbidden address leads to a page', async () => {
     const limited = await createAccount(platform, fleet);
     const { page } = await open('/queues', limited);
     await page.getByText('There is no such page').waitFor();

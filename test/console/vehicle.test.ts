@@ -202,7 +202,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
   it('turns location privacy on and off, and lists the private intervals', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.parked.id}/access`);
     for (const [action, shown] of [
-      ['Turn on', /On since .*: positions are not shown and not stored/],
+      ['Turn on', /On since .*: positions are neither shown nor stored/],
       ['Turn off', 'Off: positions are stored.'],
     ] as const) {
       await page.getByRole('button', { name: action }).click();
@@ -221,7 +221,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
       .getByRole('region', { name: 'Missing readings' })
       .getByRole('row', { name: /2 3 – 4 missing/ })
       .waitFor();
-    await page.getByRole('region', { name: 'Devices in time' }).getByText(fleet.moving.deviceId).waitFor();
+    await page.getByRole('region', { name: 'Devices over time' }).getByText(fleet.moving.deviceId).waitFor();
     await page.getByText('number 5').first().click();
     await page.getByText('"key": "battery_volts"').first().waitFor();
     expect(errors).toEqual([]);

@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     const device = await connectDevice(url, { deviceId, secret });
     await page.getByText('The device is connected.').waitFor();
     await device.upload([reading()]);
-    await page.getByRole('heading', { name: `${plate} reports` }).waitFor();
+    await page.getByRole('heading', { name: `${plate} is reporting` }).waitFor();
     await page.getByRole('link', { name: 'Show on the map' }).click();
     await page.getByRole('button', { name: new RegExp(`${plate} Parked`) }).waitFor();
     await device.close();
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.getByText('1 of 2 lines have a fault.').waitFor();
     await page.getByRole('row', { name: '3 seats must be a whole number' }).waitFor();
     await choose('good.csv', `${first},Renault,5`, `${second},Tesla,`);
-    await page.getByText('good.csv: 2 vehicles without a fault. Nothing is written yet.').waitFor();
+    await page.getByText('good.csv: 2 vehicles, no faults. Nothing is saved yet.').waitFor();
     expect(await findVehicles(first, second)).toEqual([]);
     await page.getByRole('button', { name: 'Create 2 vehicles' }).click();
     await page.getByText('2 vehicles are created').waitFor();
@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('changes a vehicle with faults at their fields, archives, reactivates and deletes it', async () => {
+  it('changes a vehicle, with faults shown at their fields, and archives, reactivates and deletes it', async () => {
     const [plate, taken, renamed] = [uniqueName('CH'), uniqueName('CT'), uniqueName('CR')];
     const id = await createVehicle(plate);
     await createVehicle(taken);
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('creates a vehicle for a device in quarantine, and links and replays after a question', async () => {
+  it('creates a vehicle for a device in quarantine, and links and replays once confirmed', async () => {
     const { platform, application } = setup;
     const credentials = await createDevice(platform.db, { applicationId: application.id });
     const device = await connectDevice(platform.mqttUrl, credentials);

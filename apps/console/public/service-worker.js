@@ -1,10 +1,10 @@
-// Keeps the shell of the console, so that an installed console opens without a network and says that the platform does not
-// answer. Data is never kept: what the console shows is what the platform answered.
+// Caches the shell of the console: an installed console opens without a network and says that the platform does not
+// answer. Never caches data, so the console shows only answers of the platform.
 
 const cacheName = 'shell';
 const shell = '/';
 
-/** Replaces the kept page, and drops the files of a former version. */
+/** Replaces the cached page, and drops the files of a former version. */
 async function keepShell() {
   const response = await fetch(shell, { cache: 'no-cache' });
   if (!response.ok) return;
@@ -26,7 +26,7 @@ async function openPage(event) {
   }
 }
 
-/** The name of an asset holds a hash of its content, so a kept one is current. */
+/** Answers from the cache first: the name of an asset contains a hash of its content. */
 async function openAsset(request) {
   const kept = await caches.match(request);
   if (kept !== undefined) return kept;

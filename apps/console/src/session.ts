@@ -63,7 +63,7 @@ export function operatorApplications() {
   return { applications, isLimited };
 }
 
-/** Whether the person runs the whole platform: an operator without limits. */
+/** Whether the person runs the whole platform: an operator who is not limited to applications. */
 export const isUnlimited = (): boolean => operator()?.limited === false;
 
 /** Whether the person may change the map of the console. */
@@ -72,7 +72,7 @@ export const mayChangeMap = (): boolean => isUnlimited() && hasRole('administrat
 /** Whether the person has a password that someone else has chosen. */
 export const mustChangePassword = (): boolean => person()?.mustChangePassword === true;
 
-/** Whether the person may change something: an operator with the role viewer only reads. */
+/** Whether the person may make changes: an operator with the role viewer can only read. */
 export const mayChange = (): boolean => person()?.kind === 'user' || hasRole('operator');
 
 /** Keeps the session alive, and notices when it has ended. */

@@ -15,7 +15,7 @@ effect(() => {
 followLinks();
 void readSession();
 keepSession();
-// Browsers may refuse it, such as in a private window; the console then needs the network to open.
+// Browsers may refuse it, for example in a private window; the console then needs the network to open.
 navigator.serviceWorker?.register('/service-worker.js').catch(() => undefined);
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -6,7 +6,7 @@ import { isOperator } from '../session.ts';
 import { assign } from '../signals.ts';
 import { texts } from '../texts/texts.ts';
 
-/** A screen opens by `g` and its letter. */
+/** The letters that open a screen after `g`. */
 const letters = {
   m: 'map',
   v: 'vehicles',
@@ -19,7 +19,7 @@ const operatorLetters = { q: 'pipeline', u: 'accounts', i: 'integrations', t: 'a
 const lettersOf = () => Object.entries(isOperator() ? { ...letters, ...operatorLetters } : letters);
 const pairTimeoutMs = 1500;
 
-/** Whether a key belongs to what has the focus: a field, or a dialog. */
+/** Whether the focused field or dialog takes the key. */
 function isTaken({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isField = target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
   return isField || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]') !== null;

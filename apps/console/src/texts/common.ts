@@ -30,7 +30,7 @@ export const commonTexts = {
   },
   unreachable: {
     title: ['The platform does not answer', 'La plateforme ne répond pas'],
-    text: ['This page tries again every few seconds.', 'Cette page réessaie toutes les quelques secondes.'],
+    text: ['This page retries every few seconds.', 'Cette page réessaie automatiquement.'],
     retry: ['Try again now', 'Réessayer maintenant'],
   },
   failed: { title: ['This could not be loaded', 'Le chargement a échoué'], retry: ['Try again', 'Réessayer'] },
@@ -56,8 +56,8 @@ export const commonTexts = {
     live: ['Live', 'En direct'],
     lost: (since: string) => [`No connection since ${since}`, `Sans connexion depuis ${since}`],
     lostText: [
-      'What is shown is from then. The page is live again as soon as the platform answers.',
-      'L’affichage date de ce moment. La page reprend le direct dès que la plateforme répond.',
+      'The page shows the state at that time. It is live again as soon as the platform answers.',
+      'La page montre l’état à ce moment. Elle reprend le direct dès que la plateforme répond.',
     ],
     polling: ['Read every 10 s', 'Lecture toutes les 10 s'],
     pollingText: [
@@ -76,12 +76,12 @@ export const commonTexts = {
     'This is shown only now, and cannot be read again.',
     'Ceci n’est affiché que maintenant, et ne pourra plus être lu.',
   ],
-  readOnly: ['Your role only reads.', 'Votre rôle ne permet que la lecture.'],
+  readOnly: ['Your role can only read.', 'Votre rôle ne permet que la lecture.'],
   vehicleHint: ['Plate, VIN or make', 'Plaque, VIN ou marque'],
   noVehicleChosen: ['Choose a vehicle.', 'Choisissez un véhicule.'],
   noSuchVehicle: [
     'No vehicle, or more than one, has this plate. Choose one of the suggestions.',
-    'Aucun véhicule, ou plusieurs, ont cette plaque. Choisissez une des propositions.',
+    'Aucun véhicule, ou plus d’un, n’a cette plaque. Choisissez une des propositions.',
   ],
   save: ['Save', 'Enregistrer'],
   change: ['Change', 'Modifier'],
@@ -93,16 +93,16 @@ export const commonTexts = {
     none: ['There is no application yet', 'Il n’y a pas encore d’application'],
   },
   conflict: {
-    title: ['Someone else changed this meanwhile', 'Une autre personne a modifié ceci entre-temps'],
+    title: ['Someone else has changed this in the meantime', 'Une autre personne a modifié ceci entre-temps'],
     deleted: [
-      'Someone else deleted this meanwhile. Nothing was saved.',
+      'Someone else has deleted this in the meantime. Nothing was saved.',
       'Une autre personne a supprimé ceci entre-temps. Rien n’a été enregistré.',
     ],
     useTheirs: ['Show their version', 'Afficher sa version'],
     keepMine: ['Keep mine', 'Garder la mienne'],
   },
   vehicleChoice: {
-    search: ['Search a vehicle', 'Chercher un véhicule'],
+    search: ['Search for a vehicle', 'Rechercher un véhicule'],
     found: ['Vehicles found', 'Véhicules trouvés'],
     remove: (plate: string) => [`Remove ${plate}`, `Retirer ${plate}`],
   },
@@ -124,7 +124,7 @@ export const commonTexts = {
     failed: ['The platform did not answer. Try again.', 'La plateforme n’a pas répondu. Réessayez.'],
     expiredTitle: ['Your session has ended', 'Votre session est terminée'],
     expiredText: [
-      'Sign in again to go on where you are. Nothing you typed is lost.',
+      'Sign in again to continue here. Nothing you typed is lost.',
       'Reconnectez-vous pour continuer ici. Votre saisie est conservée.',
     ],
   },
@@ -141,10 +141,10 @@ export const commonTexts = {
     applications: ['Applications', 'Applications'],
     display: ['Display', 'Affichage'],
     theme: ['Theme', 'Thème'],
-    themes: { system: ['Like the system', 'Comme le système'], light: ['Light', 'Clair'], dark: ['Dark', 'Sombre'] },
+    themes: { system: ['Same as the system', 'Comme le système'], light: ['Light', 'Clair'], dark: ['Dark', 'Sombre'] },
     language: ['Language', 'Langue'],
     languages: {
-      system: ['Like the browser', 'Comme le navigateur'],
+      system: ['Same as the browser', 'Comme le navigateur'],
       en: ['English', 'English'],
       fr: ['Français', 'Français'],
     },
@@ -168,7 +168,7 @@ export const commonTexts = {
       'Le mot de passe est changé. Les autres sessions sont terminées.',
     ],
     mustChange: [
-      'Choose a password of your own before you go on.',
+      'Choose a password of your own before you continue.',
       'Choisissez votre propre mot de passe avant de continuer.',
     ],
     wrongPassword: ['The current password is wrong.', 'Le mot de passe actuel est incorrect.'],

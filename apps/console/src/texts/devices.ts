@@ -33,7 +33,7 @@ export const deviceTexts = {
     throughSource: ['Through another system', 'Par un autre système'],
     unknown: ['There is no such device', 'Ce boîtier n’existe pas'],
     unknownText: [
-      'It may have been deleted, or your account does not see it.',
+      'It may have been deleted, or your account cannot see it.',
       'Il a peut-être été supprimé, ou votre compte ne le voit pas.',
     ],
     add: ['Add a device', 'Ajouter un boîtier'],
@@ -84,8 +84,8 @@ export const deviceTexts = {
       'La plateforme n’accepte pas de boîtiers Teltonika : TELTONIKA_PORT vaut 0.',
     ],
     sourceText: [
-      'Devices of this model report through another system. Enter the address and the secret of a source there; create one with “npx odograph source create”. OwnTracks and OsmAnd can use the password of the device instead.',
-      'Les boîtiers de ce modèle communiquent par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la avec « npx odograph source create ». OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
+      'Devices of this model report through another system. Enter the address and the secret of a source there; create one under Integrations. OwnTracks and OsmAnd can use the password of the device instead.',
+      'Les boîtiers de ce modèle communiquent par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la sous Intégrations. OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
     ],
     qrLabel: ['QR code of the settings', 'Code QR des réglages'],
     qrText: ['The same settings as JSON', 'Les mêmes réglages en JSON'],
@@ -98,13 +98,13 @@ export const deviceTexts = {
     command: ['Command', 'Commande'],
     import: {
       text: [
-        'A CSV file with a header and a line for each device. Columns may have any order; only id and model are required. The whole file is checked before anything is written.',
-        'Un fichier CSV avec un en-tête et une ligne par boîtier. L’ordre des colonnes est libre ; seules id et model sont obligatoires. Le fichier entier est vérifié avant toute écriture.',
+        'A CSV file with a header and a line for each device. Columns may have any order; only id and model are required. The whole file is checked before anything is saved.',
+        'Un fichier CSV avec un en-tête et une ligne par boîtier. L’ordre des colonnes est libre ; seules id et model sont obligatoires. Le fichier entier est vérifié avant tout enregistrement.',
       ],
       writing: ['Creating the devices…', 'Création des boîtiers…'],
       sound: (name: string, lines: string) => [
-        `${name}: ${lines} devices without a fault. Nothing is written yet.`,
-        `${name} : ${lines} boîtiers sans erreur. Rien n’est encore écrit.`,
+        `${name}: ${lines} devices, no faults. Nothing is saved yet.`,
+        `${name} : ${lines} boîtiers, aucune erreur. Rien n’est encore enregistré.`,
       ],
       create: (count: string) => [`Create ${count} devices`, `Créer ${count} boîtiers`],
     },
@@ -132,7 +132,7 @@ export const deviceTexts = {
     measured: ['Device time', 'Heure du boîtier'],
     links: ['Links', 'Associations'],
     noLinks: [
-      'It was never linked to a vehicle that you see.',
+      'It has never been linked to a vehicle that you can see.',
       'Il n’a jamais été associé à un véhicule que vous voyez.',
     ],
     from: ['From', 'Du'],
@@ -146,12 +146,12 @@ export const deviceTexts = {
     unlink: ['Unlink', 'Dissocier'],
     unlinkTitle: (id: string, plate: string) => [`Unlink ${id} from ${plate}?`, `Dissocier ${id} de ${plate} ?`],
     unlinkText: [
-      'Readings from now on belong to no vehicle and go to the quarantine. Earlier ones stay.',
+      'Readings from now on belong to no vehicle and go to quarantine. Earlier ones stay.',
       'Les relevés à partir de maintenant n’appartiennent à aucun véhicule et vont en quarantaine. Les précédents restent.',
     ],
     linkChanged: [
-      'Another person has changed the link meanwhile. This page shows it now; nothing of yours was written. Repeat your change if it still holds.',
-      'Une autre personne a changé l’association entre-temps. Cette page la montre maintenant ; rien de votre part n’a été écrit. Refaites votre changement s’il est toujours voulu.',
+      'Another person has changed the link in the meantime. This page now shows it; your change is not saved. Repeat it if you still want it.',
+      'Une autre personne a changé l’association entre-temps. Cette page la montre maintenant ; votre modification n’est pas enregistrée. Refaites-la si vous la voulez toujours.',
     ],
     credentials: ['Credentials', 'Identifiants de connexion'],
     previousSecret: ['Former secret valid until', 'Ancien secret valable jusqu’au'],
@@ -189,8 +189,8 @@ export const deviceTexts = {
       certificates: {
         title: (id: string) => [`Revoke the certificates of ${id}?`, `Révoquer les certificats de ${id} ?`],
         text: [
-          'Client certificates issued before now are refused, and sessions opened with one end.',
-          'Les certificats client émis jusqu’à maintenant sont refusés, et les sessions ouvertes avec l’un d’eux se terminent.',
+          'Client certificates issued before now are refused, and their sessions end.',
+          'Les certificats client émis jusqu’à maintenant sont refusés, et leurs sessions se terminent.',
         ],
         action: ['Revoke', 'Révoquer'],
       },
@@ -258,8 +258,8 @@ export const deviceTexts = {
     moreFaults: (count: number) => [`${count} more faults`, `${count} autres défauts`],
     partial: ['Reading stored', 'Relevé enregistré'],
     partialText: [
-      'Its readings are stored, without the values at fault. A device has one entry for each such field a day; this is the first. Replay it once a newer version can read the value.',
-      'Ses relevés sont enregistrés, sans les valeurs fautives. Un boîtier a une entrée par champ fautif et par jour ; voici la première. Rejouez-la quand une version plus récente saura lire la valeur.',
+      'Its readings are stored, without the invalid values. A device has one entry for each such field a day; this is the first. Replay it once a newer version can read the value.',
+      'Ses relevés sont enregistrés, sans les valeurs invalides. Un boîtier a une entrée par champ fautif et par jour ; voici la première. Rejouez-la quand une version plus récente saura lire la valeur.',
     ],
     audited: [
       'Opening these bytes is recorded in the audit.',
@@ -282,9 +282,12 @@ export const deviceTexts = {
     link: (deviceId: string) => [`Link ${deviceId} to…`, `Associer ${deviceId} à…`],
     outcomes: {
       stored: ['Stored.', 'Enregistré.'],
-      back: ['It came back: it still cannot be stored.', 'Revenu : toujours impossible à enregistrer.'],
-      partial: ['Stored without the values at fault.', 'Enregistré sans les valeurs fautives.'],
-      waiting: ['Given to ingest; not stored yet.', 'Remis à l’ingestion ; pas encore enregistré.'],
+      back: [
+        'Back in quarantine: it still cannot be stored.',
+        'De retour en quarantaine : toujours impossible à enregistrer.',
+      ],
+      partial: ['Stored without the invalid values.', 'Enregistré sans les valeurs invalides.'],
+      waiting: ['Queued for ingest; not stored yet.', 'Remis à l’ingestion ; pas encore enregistré.'],
     },
     dismiss: ['Dismiss', 'Écarter'],
     dismissReason: ['Reason to dismiss it', 'Motif pour l’écarter'],
@@ -293,20 +296,20 @@ export const deviceTexts = {
     newestOnly: (count: number) => [`The newest ${count} are shown.`, `Les ${count} plus récents sont affichés.`],
     replayAll: ['Replay all of them', 'Tous les rejouer'],
     replayed: (count: number) => [
-      `${count === 1 ? '1 upload' : `${count} uploads`} given to ingest again. What still cannot be stored comes back here.`,
-      `${count === 1 ? '1 envoi remis' : `${count} envois remis`} à l’ingestion. Ce qui ne peut toujours pas être enregistré revient ici.`,
+      `${count === 1 ? '1 upload' : `${count} uploads`} queued for ingest again. Uploads that still cannot be stored return to this list.`,
+      `${count === 1 ? '1 envoi remis' : `${count} envois remis`} à l’ingestion. Les envois toujours impossibles à enregistrer reviennent dans cette liste.`,
     ],
   },
   pipeline: {
     title: ['Pipeline', 'Traitement'],
-    period: ['Period', 'Période'],
+    interval: ['Interval', 'Intervalle'],
     periods: {
       hour: ['Hour', 'Heure'],
       day: ['Day', 'Jour'],
       week: ['Week', 'Semaine'],
       month: ['30 days', '30 jours'],
     },
-    noHistory: ['Nothing measured in this period yet', 'Rien de mesuré sur cette période'],
+    noHistory: ['Nothing measured in this interval yet', 'Rien de mesuré dans cet intervalle'],
     figures: {
       acceptedUploadsPerSecond: ['Uploads accepted', 'Envois acceptés'],
       refusedPacketsPerSecond: ['Packets refused', 'Paquets refusés'],
@@ -329,8 +332,8 @@ export const deviceTexts = {
     device: ['Device', 'Boîtier'],
     replay: ['Replay', 'Rejouer'],
     replayed: [
-      'Given to ingest again. What still cannot be stored comes back here.',
-      'Remis à l’ingestion. Ce qui reste impossible à enregistrer revient ici.',
+      'Queued for ingest again. Uploads that still cannot be stored return to this list.',
+      'Remis à l’ingestion. Les envois toujours impossibles à enregistrer reviennent dans cette liste.',
     ],
     more: ['More', 'Autres pages'],
     queues: ['Queues', 'Files d’attente'],

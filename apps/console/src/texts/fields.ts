@@ -17,7 +17,7 @@ export function factsOfSeries(field: string): FieldFacts | undefined {
 
 const translate = ({ name: [en, fr] }: FieldFacts): string => (language.value === 'fr' ? fr : en);
 
-/** Names a field of series: `can.rpm` is rpm, a key of a sensor follows the name of its sensor. */
+/** Names a field of series: `can.rpm` is rpm; the key of a sensor follows the sensor's name. */
 export function nameOfSeries(field: string): string {
   const facts = factsOfSeries(field);
   const [group, ...parts] = partsOf(field);
@@ -25,7 +25,7 @@ export function nameOfSeries(field: string): string {
   return facts ? translate(facts) : group === 'can' ? parts.join(' ') : field;
 }
 
-/** A value as the platform has it: of a group, or of a free name in CAN data and sensors. */
+/** A value of the platform, in a field of a group or under a free name in CAN data or sensors. */
 interface NamedValue {
   readonly group: string;
   readonly name: string;
@@ -37,7 +37,7 @@ interface NamedValue {
 export const factsOfValue = ({ group, name, field = '' }: NamedValue): FieldFacts | undefined =>
   groups[group]?.[name] ?? factsOfSeries(field);
 
-/** Sorts latest values as the table of fields has them; free names stay in their order. */
+/** Sorts latest values in the order of the table of fields; free names keep their order. */
 export function inOrder<Value extends NamedValue>(values: readonly Value[]): Value[] {
   const placeOf = ({ group, name }: Value) => Object.keys(groups[group] ?? {}).indexOf(name);
   return values.toSorted((one, other) => (one.group === other.group ? placeOf(one) - placeOf(other) : 0));
@@ -49,7 +49,7 @@ export function nameOfValue({ group, name, field = name }: NamedValue): string {
   return facts ? translate(facts) : nameOfSeries(field);
 }
 
-/** The decimals of a value of a field that has no facts: whole numbers have none. */
+/** The decimals of a value without facts: none for whole numbers. */
 const usualDecimals = (value: number): number => (Number.isInteger(value) ? 0 : Math.abs(value) < 100 ? 2 : 1);
 
 function formatNumeric(value: number, facts: FieldFacts | undefined, unit: string): string {
@@ -60,7 +60,7 @@ function formatNumeric(value: number, facts: FieldFacts | undefined, unit: strin
   return formatQuantity(value, facts?.unit ?? unit, facts?.decimals ?? usualDecimals(value));
 }
 
-/** Writes a value with its unit; `unit` is that of a free name. CAN data and sensors are texts, most of them numbers. */
+/** Formats a value with its unit; `unit` is that of a free name. CAN data and sensors are texts, most of them numbers. */
 export function formatValue(value: string | number | boolean, facts: FieldFacts | undefined, unit: string): string {
   if (typeof value === 'boolean') return texts.value[value ? 'yes' : 'no'];
   const text = String(value);

@@ -79,20 +79,20 @@ export function formatNumber(value: number, digits = 0): string {
   return value.toLocaleString(locale.value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Writes a value that is in its shown unit. */
+/** Formats a value that is already in its shown unit. */
 export const formatShown = (value: number, unit: string, digits = 0): string =>
   `${formatNumber(value, digits)}${unit === '' || unit === '°' ? unit : ` ${unit}`}`;
 
-/** Writes a value in the chosen units. @param unit metric */
+/** Formats a value in the chosen units. @param unit metric */
 export function formatQuantity(value: number, unit: string, digits = 0): string {
   const { units: system } = preferences.value;
   return formatShown(toShown(value, unit, system), shownUnit(unit, system), digits);
 }
 
-/** Writes a speed. @param kmh km/h */
+/** Formats a speed. @param kmh km/h */
 export const formatSpeed = (kmh: number): string => formatQuantity(kmh, 'km/h');
 
-/** Writes a distance, one of less than 100 km or miles with a decimal. @param km kilometres */
+/** Formats a distance, with a decimal below 100 km or miles. @param km kilometres */
 export const formatDistance = (km: number): string =>
   formatQuantity(km, 'km', toShown(km, 'km', preferences.value.units) < 100 ? 1 : 0);
 
@@ -101,7 +101,7 @@ export const formatPercent = (percent: number): string => formatQuantity(percent
 
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** Writes a size in decimal units. @param step between the labels of an axis, bytes */
+/** Formats a size in decimal units. @param step distance between the labels of an axis, bytes */
 export function formatBytes(bytes: number, step?: number): string {
   const power = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log10(bytes) / 3));
   const shown = bytes / 1000 ** power;
@@ -114,7 +114,7 @@ const minuteMs = 60_000;
 /** Minutes that the person's clock is ahead of UTC at a time. */
 const aheadMinutes = (date: Date): number => (preferences.value.zone === 'utc' ? 0 : -date.getTimezoneOffset());
 
-/** Whether a day begins at a time, in the person's zone. */
+/** Whether a day begins at a time, in the person's time zone. */
 export function isMidnight(moment: Moment): boolean {
   const date = dateOf(moment);
   return (date.getTime() / minuteMs + aheadMinutes(date)) % 1440 === 0;

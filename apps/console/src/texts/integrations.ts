@@ -22,8 +22,8 @@ export const integrationTexts = {
   webhooks: {
     none: ['No webhooks yet', 'Aucun webhook pour l’instant'],
     noneText: [
-      'A webhook posts events, such as finished trips and alarms, to an address of yours, signed and in order.',
-      'Un webhook envoie des événements, comme les trajets terminés et les alarmes, à une de vos adresses, signés et dans l’ordre.',
+      'A webhook posts events, such as finished trips and alarms, to your address, signed and in order.',
+      'Un webhook envoie des événements, comme les trajets terminés et les alarmes, à votre adresse, signés et dans l’ordre.',
     ],
     all: ['All webhooks', 'Tous les webhooks'],
     gone: ['There is no such webhook', 'Ce webhook n’existe pas'],
@@ -55,7 +55,7 @@ export const integrationTexts = {
     nextAttempt: ['Next attempt', 'Prochain essai'],
     lastError: ['Last failure', 'Dernier échec'],
     waiting: ['Vehicles with an event to retry', 'Véhicules avec un événement à renvoyer'],
-    bothSecrets: ['Both secrets sign until', 'Les deux secrets signent jusqu’à'],
+    bothSecrets: ['Signed with both secrets until', 'Signé avec les deux secrets jusqu’à'],
     test: ['Send a test event', 'Envoyer un événement de test'],
     testDelivered: (status: number, ms: string) => [
       `The receiver answered ${status} after ${ms} ms.`,
@@ -98,8 +98,8 @@ export const integrationTexts = {
     ],
     replay: ['Replay', 'Rejouer'],
     replayText: [
-      'Sends every event from a time on again, in order and with the same ids. Events are kept for a week.',
-      'Renvoie tous les événements à partir d’une heure, dans l’ordre et avec les mêmes identifiants. Les événements sont gardés une semaine.',
+      'Sends every event since a time again, in order and with the same ids. Events are kept for a week.',
+      'Renvoie tous les événements depuis une date, dans l’ordre et avec les mêmes identifiants. Les événements sont gardés une semaine.',
     ],
     replayFrom: ['From', 'À partir de'],
     replayed: ['The events are being sent again.', 'Les événements sont renvoyés.'],
@@ -167,8 +167,8 @@ export const integrationTexts = {
     open: ['Show settings', 'Afficher les réglages'],
     setup: (name: string) => [`Settings for ${name}`, `Réglages pour ${name}`],
     noSecret: [
-      'The secret was shown once. Without it, create a new one; SECRET stands for it here.',
-      'Le secret a été affiché une fois. Sans lui, créez-en un nouveau ; SECRET le remplace ici.',
+      'The secret was shown once. If you no longer have it, create a new one; SECRET stands for it here.',
+      'Le secret a été affiché une fois. Si vous ne l’avez plus, créez-en un nouveau ; SECRET le remplace ici.',
     ],
     platform: ['Address of the platform', 'Adresse de la plateforme'],
     platformHint: [
@@ -176,11 +176,11 @@ export const integrationTexts = {
       'Telle que l’autre système ou le téléphone la joint ; d’abord celle de cette page',
     ],
     insecure: [
-      'Without https, the secret and all positions can be read on the way.',
+      'Without https, the secret and all positions can be read in transit.',
       'Sans https, le secret et toutes les positions peuvent être lus en chemin.',
     ],
     phone: ['Device id of the phone', 'Identifiant du téléphone'],
-    phoneHint: ['Another one for each phone', 'Un autre pour chaque téléphone'],
+    phoneHint: ['A different one for each phone', 'Un identifiant différent pour chaque téléphone'],
     phoneFault: [
       'Letters, digits, dots, underscores, colons and hyphens only',
       'Seulement lettres, chiffres, points, tirets bas, deux-points et traits d’union',
@@ -234,22 +234,22 @@ export const integrationTexts = {
     rotateTitle: (name: string) => [`New secret for ${name}?`, `Nouveau secret pour ${name} ?`],
     token: ['Command token', 'Jeton de commande'],
     tokenText: [
-      'A token of flespi that may POST to gw/devices and commands. It is stored sealed and not shown again.',
-      'Un jeton flespi qui peut faire POST sur gw/devices et commands. Il est gardé scellé et n’est plus montré.',
+      'A flespi token that may POST to gw/devices and commands. It is stored encrypted and not shown again.',
+      'Un jeton flespi autorisé à faire POST sur gw/devices et commands. Il est gardé chiffré et n’est plus affiché.',
     ],
     tokenTitle: ['Send commands through flespi', 'Envoyer des commandes par flespi'],
     removeToken: ['Remove token', 'Retirer le jeton'],
-    removeTokenText: ['Its devices take no commands any more.', 'Ses boîtiers ne reçoivent plus de commandes.'],
+    removeTokenText: ['Its devices no longer take commands.', 'Ses boîtiers ne reçoivent plus de commandes.'],
     deleteTitle: (name: string) => [`Delete the source ${name}?`, `Supprimer la source ${name} ?`],
     deleteText: [
-      'Its secrets are invalid at once. What it has sent stays.',
-      'Ses secrets sont aussitôt invalides. Ce qu’elle a envoyé reste.',
+      'Its secrets become invalid at once. Stored readings stay.',
+      'Ses secrets deviennent aussitôt invalides. Les relevés enregistrés restent.',
     ],
   },
   gbfs: {
     unpublished: ['This application is not published', 'Cette application n’est pas publiée'],
     unpublishedText: [
-      'GBFS shows the public where vehicles to rent are. The feeds need no token.',
+      'GBFS shows the public where rental vehicles are. The feeds need no token.',
       'GBFS montre au public où sont les véhicules à louer. Les flux n’ont pas besoin de jeton.',
     ],
     published: ['Published', 'Publiée'],
@@ -258,9 +258,9 @@ export const integrationTexts = {
       'Everyone can read the feeds, without a token. The address is that of publicUrl in the settings.',
       'Tout le monde peut lire les flux, sans jeton. L’adresse est celle de publicUrl dans les réglages.',
     ],
-    updatedAt: (when: string) => [`Settings of ${when}`, `Réglages du ${when}`],
+    updatedAt: (when: string) => [`Settings from ${when}`, `Réglages du ${when}`],
     shown: (count: string) => [`Vehicles in the feeds now: ${count}`, `Véhicules dans les flux maintenant : ${count}`],
-    hidden: (count: string) => [`Vehicles that are not: ${count}`, `Véhicules qui n’y sont pas : ${count}`],
+    hidden: (count: string) => [`Vehicles left out: ${count}`, `Véhicules absents des flux : ${count}`],
     vehicle: ['Vehicle', 'Véhicule'],
     reason: ['Reason', 'Raison'],
     reasons: {
@@ -272,7 +272,7 @@ export const integrationTexts = {
       MOVING: ['it drives, or the ignition is on', 'il roule, ou le contact est mis'],
       SILENT: ['no contact for too long', 'sans contact depuis trop longtemps'],
       POSITION_UNKNOWN: ['no position, or too old', 'pas de position, ou trop ancienne'],
-      NO_TYPE: ['no vehicle type of the settings matches', 'aucun type de véhicule des réglages ne convient'],
+      NO_TYPE: ['no vehicle type in the settings matches', 'aucun type de véhicule des réglages ne convient'],
       RANGE_UNKNOWN: ['neither range nor level is known', 'ni autonomie ni niveau connus'],
     } as Lookup,
     settings: ['Settings', 'Réglages'],
@@ -292,8 +292,8 @@ export const integrationTexts = {
   reports: {
     title: ['Database users for Grafana and BI tools', 'Utilisateurs de base de données pour Grafana et outils BI'],
     text: [
-      'They read the views of the schema fleet over SQL, of one application or of all. Creating one needs a superuser of PostgreSQL, a right that no service of the platform has. Run these commands where MIGRATION_DATABASE_URL is set; they need a PostgreSQL of your own, not the embedded one.',
-      'Ils lisent les vues du schéma fleet en SQL, d’une application ou de toutes. En créer un demande un superutilisateur de PostgreSQL, un droit qu’aucun service de la plateforme n’a. Lancez ces commandes là où MIGRATION_DATABASE_URL est défini ; elles demandent votre propre PostgreSQL, pas celui intégré.',
+      'They read the views of the schema fleet over SQL, for one application or all. Creating one needs a superuser of PostgreSQL, a right that no service of the platform has. Run these commands where MIGRATION_DATABASE_URL is set; they need a PostgreSQL of your own, not the embedded one.',
+      'Ils lisent les vues du schéma fleet en SQL, pour une application ou toutes. En créer un demande un superutilisateur de PostgreSQL, un droit qu’aucun service de la plateforme n’a. Lancez ces commandes là où MIGRATION_DATABASE_URL est défini ; elles demandent votre propre PostgreSQL, et non celui qui est intégré.',
     ],
     compose: ['With docker compose', 'Avec docker compose'],
     direct: ['Without docker compose', 'Sans docker compose'],

@@ -4,7 +4,7 @@ export const mapSettingsTexts = {
   mapSettings: {
     title: ['Street map', 'Carte des rues'],
     none: [
-      'No street map: shown are outlines of countries.',
+      'No street map: only outlines of countries are shown.',
       'Pas de carte des rues : seuls les contours des pays sont affichés.',
     ],
     setUp: ['Add a street map', 'Ajouter une carte des rues'],
@@ -12,10 +12,10 @@ export const mapSettingsTexts = {
     kind: ['Map', 'Carte'],
     kinds: {
       world: ['Outlines of countries (Natural Earth)', 'Contours des pays (Natural Earth)'],
-      'vector-file': ['Streets from a file of the platform', 'Rues d’un fichier de la plateforme'],
-      'raster-file': ['Images from a file of the platform', 'Images d’un fichier de la plateforme'],
-      images: ['Images of another site', 'Images d’un autre site'],
-      style: ['Style of another site', 'Style d’un autre site'],
+      'vector-file': ['Streets from a file on the platform', 'Rues d’un fichier de la plateforme'],
+      'raster-file': ['Images from a file on the platform', 'Images d’un fichier de la plateforme'],
+      images: ['Images from another site', 'Images d’un autre site'],
+      style: ['Style from another site', 'Style d’un autre site'],
     },
     setting: ['Setting', 'Réglage'],
     noSetting: ['none: DATA_DIR/map.pmtiles', 'aucun : DATA_DIR/map.pmtiles'],
@@ -52,8 +52,8 @@ export const mapSettingsTexts = {
     uploaded: ['The map is in use.', 'La carte est utilisée.'],
     site: ['Name another site', 'Désigner un autre site'],
     siteText: [
-      'One of these settings, followed by a restart of the process with the service console.',
-      'L’un de ces réglages, suivi d’un redémarrage du processus du service console.',
+      'Set one of these, then restart the process that runs the service console.',
+      'Définissez l’un de ces réglages, puis redémarrez le processus du service console.',
     ],
     siteReveals: [
       'Every browser loads the map from that site, which learns its address and the area it views.',
@@ -61,6 +61,9 @@ export const mapSettingsTexts = {
     ],
     images: ['Images', 'Images'],
     style: ['Style', 'Style'],
-    notAllowed: ['An administrator without limits changes the map.', 'Un administrateur sans limites change la carte.'],
+    notAllowed: [
+      'Only an administrator of the whole platform can change the map.',
+      'Seul un administrateur de toute la plateforme peut changer la carte.',
+    ],
   },
 } as const satisfies TextTree;

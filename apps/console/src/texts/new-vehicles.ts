@@ -6,8 +6,8 @@ export const newVehicleTexts = {
     file: ['CSV file', 'Fichier CSV'],
     checking: ['Checking…', 'Vérification…'],
     faults: (faults: string, lines: string) => [
-      `${faults} of ${lines} lines have a fault. Nothing is written: mend the file and choose it again.`,
-      `${faults} lignes sur ${lines} ont une erreur. Rien n’est écrit : corrigez le fichier et choisissez-le à nouveau.`,
+      `${faults} of ${lines} lines have a fault. Nothing is saved: correct the file and choose it again.`,
+      `${faults} lignes sur ${lines} ont une erreur. Rien n’est enregistré : corrigez le fichier et choisissez-le à nouveau.`,
     ],
     line: ['Line', 'Ligne'],
     column: ['Column', 'Colonne'],
@@ -32,7 +32,7 @@ export const newVehicleTexts = {
     ],
     energyHint: ['As in the registration document, such as EL', 'Comme sur le certificat, par exemple EL'],
     tankLitres: ['Fuel tank, litres', 'Réservoir, litres'],
-    tankHint: ['Converts fuel levels in percent', 'Convertit les niveaux en pourcentage'],
+    tankHint: ['Converts fuel levels from percent to litres', 'Convertit en litres les niveaux en pourcentage'],
     accessories: ['Accessories', 'Accessoires'],
     accessoryNames: {
       'TEMPERATURE-SENSOR': ['Temperature sensor', 'Capteur de température'],
@@ -48,7 +48,7 @@ export const newVehicleTexts = {
     archive: ['Archive', 'Archiver'],
     archiveTitle: (plate: string) => [`Archive ${plate}?`, `Archiver ${plate} ?`],
     archiveText: [
-      'An archived vehicle is on no map and takes no bookings, commands and changes. Its data stays, and it can be reactivated.',
+      'An archived vehicle is on no map and takes no bookings, commands or changes. Its data stays, and it can be reactivated.',
       'Un véhicule archivé n’est sur aucune carte et n’accepte ni réservation, ni commande, ni changement. Ses données restent, et il peut être réactivé.',
     ],
     archived: ['This vehicle is archived.', 'Ce véhicule est archivé.'],
@@ -63,13 +63,13 @@ export const newVehicleTexts = {
   },
   vehicleImport: {
     text: [
-      'A CSV file with a header and a line for each vehicle. Columns may have any order; only plate is required. Accessories are separated by spaces. The whole file is checked before anything is written.',
-      'Un fichier CSV avec un en-tête et une ligne par véhicule. L’ordre des colonnes est libre ; seule plate est obligatoire. Les accessoires sont séparés par des espaces. Le fichier entier est vérifié avant toute écriture.',
+      'A CSV file with a header and a line for each vehicle. Columns may have any order; only plate is required. Accessories are separated by spaces. The whole file is checked before anything is saved.',
+      'Un fichier CSV avec un en-tête et une ligne par véhicule. L’ordre des colonnes est libre ; seule plate est obligatoire. Les accessoires sont séparés par des espaces. Le fichier entier est vérifié avant tout enregistrement.',
     ],
     writing: ['Creating the vehicles…', 'Création des véhicules…'],
     sound: (name: string, lines: string) => [
-      `${name}: ${lines} vehicles without a fault. Nothing is written yet.`,
-      `${name} : ${lines} véhicules sans erreur. Rien n’est encore écrit.`,
+      `${name}: ${lines} vehicles, no faults. Nothing is saved yet.`,
+      `${name} : ${lines} véhicules, aucune erreur. Rien n’est encore enregistré.`,
     ],
     create: (count: string) => [`Create ${count} vehicles`, `Créer ${count} véhicules`],
     done: (count: string) => [`${count} vehicles are created`, `${count} véhicules sont créés`],
@@ -88,7 +88,7 @@ export const newVehicleTexts = {
     start: ['Add the first vehicle', 'Ajouter le premier véhicule'],
     fromFile: ['Import a CSV file', 'Importer un fichier CSV'],
     askOperator: [
-      'Your role only reads. An operator or administrator of the platform adds vehicles.',
+      'Your role can only read. An operator or administrator of the platform adds vehicles.',
       'Votre rôle ne permet que la lecture. Un exploitant ou un administrateur de la plateforme ajoute des véhicules.',
     ],
     askManager: (application: string) => [
@@ -112,13 +112,13 @@ export const newVehicleTexts = {
     ],
     applicationName: ['Name of the application', 'Nom de l’application'],
     keyText: [
-      'Programs sign in with this key. A console needs none; a new one can be made at any time.',
+      'Programs sign in with this key. The console does not need it; a new one can be created at any time.',
       'Les programmes se connectent avec cette clé. La console n’en a pas besoin ; une nouvelle peut être créée à tout moment.',
     ],
     next: ['Continue', 'Continuer'],
     deviceText: (plate: string) => [
-      `The device of ${plate}, by the identifier that it signs in with.`,
-      `Le boîtier de ${plate}, par l’identifiant avec lequel il se connecte.`,
+      `Enter the identifier with which the device of ${plate} signs in.`,
+      `Saisissez l’identifiant avec lequel le boîtier de ${plate} se connecte.`,
     ],
     withoutDevice: ['Continue without a device', 'Continuer sans boîtier'],
     waiting: ['Waiting for its first reading…', 'En attente de son premier relevé…'],
@@ -129,7 +129,7 @@ export const newVehicleTexts = {
       `${count === 1 ? '1 envoi n’a pas pu être enregistré' : `${count} envois n’ont pas pu être enregistrés`}.`,
     ],
     openDevice: ['Open the device', 'Ouvrir le boîtier'],
-    done: (plate: string) => [`${plate} reports`, `${plate} communique`],
+    done: (plate: string) => [`${plate} is reporting`, `${plate} communique`],
     received: (time: string) => [`First reading received ${time}.`, `Premier relevé reçu ${time}.`],
     openMap: ['Show on the map', 'Afficher sur la carte'],
     another: ['Add another', 'En ajouter un autre'],

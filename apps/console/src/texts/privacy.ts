@@ -2,22 +2,25 @@ import type { TextTree } from './text-tree.ts';
 
 export const privacyTexts = {
   privacy: {
-    title: ['Location privacy', 'Vie privée'],
+    title: ['Location privacy', 'Position privée'],
     on: (since: string) => [
-      `On since ${since}: positions are not shown and not stored.`,
+      `On since ${since}: positions are neither shown nor stored.`,
       `Activée depuis ${since} : les positions ne sont ni affichées ni enregistrées.`,
     ],
     off: ['Off: positions are stored.', 'Désactivée : les positions sont enregistrées.'],
     turnOn: ['Turn on', 'Activer'],
     turnOff: ['Turn off', 'Désactiver'],
-    turnOnTitle: (plate: string) => [`Turn on location privacy of ${plate}?`, `Activer la vie privée de ${plate} ?`],
+    turnOnTitle: (plate: string) => [
+      `Turn on location privacy for ${plate}?`,
+      `Rendre privée la position de ${plate} ?`,
+    ],
     turnOnText: [
       'From now on, positions of the vehicle are not stored, and nobody can recover them later. Its other values are stored.',
       'Dès maintenant, les positions du véhicule ne sont plus enregistrées, et personne ne pourra les retrouver. Ses autres valeurs le sont.',
     ],
     turnOffTitle: (plate: string) => [
-      `Turn off location privacy of ${plate}?`,
-      `Désactiver la vie privée de ${plate} ?`,
+      `Turn off location privacy for ${plate}?`,
+      `Ne plus rendre privée la position de ${plate} ?`,
     ],
     turnOffText: [
       'From now on, positions are stored and shown to everyone who sees the vehicle.',
@@ -36,7 +39,7 @@ export const privacyTexts = {
     from: ['From', 'De'],
     until: ['Until', 'Jusqu’à'],
     revoke: ['Revoke', 'Révoquer'],
-    revokeTitle: (plate: string) => [`Revoke the key of ${plate}?`, `Révoquer la clé de ${plate} ?`],
+    revokeTitle: (plate: string) => [`Revoke the key to ${plate}?`, `Révoquer la clé de ${plate} ?`],
     revokeText: [
       'The device refuses the key as soon as it is connected. A revoked key cannot be restored.',
       'Le boîtier refuse la clé dès qu’il est connecté. Une clé révoquée ne peut pas être rétablie.',
@@ -48,8 +51,8 @@ export const privacyTexts = {
       'Attend que les boîtiers l’aient confirmé. Ceux qui ne sont pas connectés confirment plus tard.',
     ],
     unconfirmed: [
-      'All keys are revoked. Some devices have not confirmed it yet; they learn it once they are connected.',
-      'Toutes les clés sont révoquées. Des boîtiers ne l’ont pas encore confirmé ; ils l’apprendront une fois connectés.',
+      'All keys are revoked. Some devices have not confirmed yet; they will once they are connected.',
+      'Toutes les clés sont révoquées. Des boîtiers ne l’ont pas encore confirmé ; ils le feront une fois connectés.',
     ],
   },
 } as const satisfies TextTree;

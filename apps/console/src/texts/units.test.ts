@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseLocale, decimalsOfStep, fromInput, toInput, toInputLimits } from './units.ts';
 
-/** What a person types: at most three decimals. */
+/** Radii as a person types them, with at most three decimals. */
 const typed = fc.integer({ min: 33_000, max: 1_640_000_000 }).map((thousandths) => thousandths / 1000);
 const radiusLimits = { minimum: 10, maximum: 500_000 };
 

@@ -4,9 +4,9 @@ export type UnitSystem = 'metric' | 'imperial';
 
 interface Imperial {
   readonly unit: string;
-  /** One imperial unit in the metric one. */
+  /** One imperial unit, in the metric unit. */
   readonly size: number;
-  /** The imperial value at a metric 0. */
+  /** The imperial value of a metric 0. */
   readonly offset?: number;
 }
 
@@ -32,7 +32,7 @@ export function toShown(value: number, unit: string, system: UnitSystem): number
 
 const inputStep = 1000;
 
-/** Converts a value for an input, where more than three decimals would only be noise of the conversion. */
+/** Converts a value for an input, rounded to three decimals: more would be conversion noise. */
 export function toInput(value: number, unit: string, system: UnitSystem): number {
   const shown = toShown(value, unit, system);
   return shownUnit(unit, system) === unit ? shown : Math.round(shown * inputStep) / inputStep;
@@ -51,21 +51,21 @@ export function toInputLimits(
   };
 }
 
-/** Converts what a person typed to the metric unit in which it is stored. */
+/** Converts a typed value to the metric unit in which it is stored. */
 export function fromInput(typed: number, unit: string, system: UnitSystem): number {
   const { size, offset = 0 } = conversion(unit, system);
   return (typed - offset) * size;
 }
 
-/** The decimals in which labels that are this far apart differ: 0.25 needs two. */
+/** The decimals that labels one step apart need in order to differ: 0.25 needs two. */
 export function decimalsOfStep(step: number): number {
   if (!(step > 0)) return 0;
-  // 0.30000000000000004 is a step of 0.3.
+  // Rounded, because a step of 0.3 can be 0.30000000000000004.
   const digits = /(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(Number(step.toPrecision(10))));
   return Math.min(10, Math.max(0, (digits?.[1]?.length ?? 0) - Number(digits?.[2] ?? 0)));
 }
 
-/** Chooses the locale of numbers and dates: the first of the browser's in this language, which names the region. */
+/** Chooses the locale of numbers and dates: the browser's first one in this language, which names the region. */
 export function chooseLocale(language: 'en' | 'fr', ofBrowser: readonly string[]): string {
   const fallback = { en: 'en-GB', fr: 'fr-FR' };
   return ofBrowser.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? fallback[language];

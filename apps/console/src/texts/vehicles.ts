@@ -4,7 +4,7 @@ export const vehicleTexts = {
   map: {
     label: ['Map of the vehicles', 'Carte des véhicules'],
     search: ['Plate, VIN, device or make', 'Plaque, VIN, boîtier ou marque'],
-    searchLabel: ['Search vehicles', 'Chercher un véhicule'],
+    searchLabel: ['Search vehicles', 'Rechercher un véhicule'],
     filter: ['States to show', 'États à afficher'],
     list: ['Vehicles', 'Véhicules'],
     count: (count: string) => [`${count} vehicles`, `${count} véhicules`],
@@ -28,18 +28,18 @@ export const vehicleTexts = {
     routeFailed: ['The route could not be loaded.', 'L’itinéraire n’a pas pu être chargé.'],
     noPosition: ['No position yet', 'Pas encore de position'],
     privateText: [
-      'Location privacy is on: the position is not shown and not stored.',
-      'La vie privée est activée : la position n’est ni affichée ni enregistrée.',
+      'Location privacy is on: the position is neither shown nor stored.',
+      'La position est privée : elle n’est ni affichée ni enregistrée.',
     ],
     fit: ['Show the whole fleet', 'Afficher toute la flotte'],
     hideList: ['Hide the list', 'Masquer la liste'],
     showList: ['Show the list', 'Afficher la liste'],
     fileFault: (fault: string) => [
-      `The map file of the platform ${fault}. Shown are outlines of countries.`,
+      `The map file of the platform ${fault}. Only outlines of countries are shown.`,
       `Fichier de carte inutilisable (${fault}). Seuls les contours des pays sont affichés.`,
     ],
     sourceFault: (site: string) => [
-      `The map of ${site} could not be loaded. Shown are outlines of countries.`,
+      `The map of ${site} could not be loaded. Only outlines of countries are shown.`,
       `La carte de ${site} n’a pas pu être chargée. Seuls les contours des pays sont affichés.`,
     ],
     foundInFleet: (count: string) => [`${count} found in the whole fleet`, `${count} dans toute la flotte`],
@@ -70,7 +70,7 @@ export const vehicleTexts = {
     },
     unknown: ['There is no such vehicle', 'Ce véhicule n’existe pas'],
     unknownText: [
-      'It may have been deleted, or your account does not see it.',
+      'It may have been deleted, or your account cannot see it.',
       'Il a peut-être été supprimé, ou votre compte ne le voit pas.',
     ],
     noData: ['Nothing received yet', 'Rien reçu pour l’instant'],
@@ -119,7 +119,7 @@ export const vehicleTexts = {
     play: ['Play', 'Lire'],
     pause: ['Pause', 'Pause'],
     time: ['Time within the trip', 'Moment du trajet'],
-    pace: ['Pace of the replay', 'Vitesse de relecture'],
+    pace: ['Speed of the replay', 'Vitesse de relecture'],
     chart: ['Speed over the trip', 'Vitesse pendant le trajet'],
     average: ['on average', 'en moyenne'],
     stops: (count: number, duration: string) => [
@@ -179,7 +179,6 @@ export const vehicleTexts = {
     failed: ['Not done:', 'Pas exécutée :'],
     none: ['No commands yet', 'Aucune commande pour l’instant'],
     noActions: ['The device of this vehicle takes no commands', 'Le boîtier de ce véhicule n’accepte pas de commande'],
-    readOnly: ['Your role only reads.', 'Votre rôle permet seulement de lire.'],
     history: ['History', 'Historique'],
     time: ['Time', 'Heure'],
     action: ['Command', 'Commande'],
@@ -200,7 +199,7 @@ export const vehicleTexts = {
         'Le moteur ne pourra démarrer avant une nouvelle autorisation. Refusé tant que le véhicule roule.',
       ],
       UNLOCK: [
-        'Anyone near the vehicle can open it then.',
+        'Anyone near the vehicle can then open it.',
         'Toute personne à proximité pourra alors ouvrir le véhicule.',
       ],
     } as Lookup,
@@ -229,7 +228,7 @@ export const vehicleTexts = {
     download: ['CSV', 'CSV'],
   },
   charts: {
-    period: ['Period', 'Période'],
+    interval: ['Interval', 'Intervalle'],
     periods: {
       hour: ['Hour', 'Heure'],
       day: ['Day', 'Jour'],
@@ -240,7 +239,7 @@ export const vehicleTexts = {
     add: ['Add a field…', 'Ajouter un champ…'],
     remove: ['Remove', 'Retirer'],
     choose: ['Choose a field to draw', 'Choisissez un champ à tracer'],
-    none: ['No values in this period', 'Aucune valeur sur cette période'],
+    none: ['No values in this interval', 'Aucune valeur dans cet intervalle'],
     marked: ['Marked in the charts', 'Signalé sur les courbes'],
     privacy: ['Location privacy', 'Position privée'],
     missing: (count: number) => [
@@ -253,7 +252,7 @@ export const vehicleTexts = {
   battery: {
     none: ['No battery data', 'Aucune donnée de batterie'],
     noneText: [
-      'The device of this vehicle has not reported any value of a battery.',
+      'The device of this vehicle has not reported any battery values.',
       'Le boîtier de ce véhicule n’a transmis aucune valeur de batterie.',
     ],
     noLowVoltage: [
@@ -271,8 +270,8 @@ export const vehicleTexts = {
   access: {
     nobody: ['No keys and no bookings', 'Ni clé ni réservation'],
     nobodyText: [
-      'No driver has or had a key or a booking of this vehicle, and no user sees it.',
-      'Aucun conducteur n’a ou n’a eu de clé ou de réservation, et aucun utilisateur ne voit ce véhicule.',
+      'No driver has or had a key or a booking for this vehicle, and no user has access to it.',
+      'Aucun conducteur n’a ni n’a eu de clé ou de réservation, et aucun utilisateur n’a accès à ce véhicule.',
     ],
     keys: ['Keys', 'Clés'],
     noKeys: ['No keys have been issued.', 'Aucune clé n’a été émise.'],
@@ -323,7 +322,7 @@ export const vehicleTexts = {
       RESTARTED: ['lost: the device restarted its count', 'perdus : le boîtier a recommencé à compter'],
       GIVEN_UP: ['given up: too many newer gaps', 'abandonnés : trop de manques plus récents'],
     },
-    links: ['Devices in time', 'Boîtiers au fil du temps'],
+    links: ['Devices over time', 'Boîtiers au fil du temps'],
     noLinks: ['No device was ever linked.', 'Aucun boîtier n’a été associé.'],
     from: ['From', 'Du'],
     until: ['Until', 'Au'],
@@ -354,7 +353,7 @@ export const vehicleTexts = {
     speed: ['Speed then', 'Vitesse alors'],
     distance: ['Distance', 'Distance'],
     driving: ['Driving', 'Conduite'],
-    fastest: ['Fastest', 'Vitesse maximale'],
+    fastest: ['Top speed', 'Vitesse maximale'],
     stops: ['Stops', 'Arrêts'],
     remove: ['Remove', 'Retirer'],
     noData: ['no data', 'aucune donnée'],

@@ -42,7 +42,7 @@ function brokerOf(url: string) {
   return { host: hostname, port: port || (isTls ? '8883' : '1883'), isTls };
 }
 
-/** A command that sends a reading from a terminal, as the device would. */
+/** Builds a command that sends a reading from a terminal, as the device would. */
 function commandOf({ url, clientId, username, password, topic }: DeviceSettings): string {
   const { host, port, isTls } = brokerOf(url);
   const broker = `-h ${host} -p ${port}${isTls ? ' --tls-use-os-certs' : ''}`;
@@ -182,13 +182,13 @@ export function Settings({ secrets, urls }: SettingsOptions) {
   );
 }
 
-/** A device that was created just now. */
+/** A device that has just been created. */
 export interface CreatedDevice {
   readonly secrets: DeviceSecrets;
   readonly protocol: DeviceModel['protocol'];
 }
 
-/** The settings of a new device, by the way in which it reports. */
+/** The settings of a new device, which depend on its protocol. */
 export function NewSettings({ created, addresses }: { created: CreatedDevice; addresses: DeviceAddresses }) {
   const { secrets, protocol } = created;
   if (protocol === 'mqtt') return <Settings secrets={secrets} urls={addresses.urls} />;

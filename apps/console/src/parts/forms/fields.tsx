@@ -111,7 +111,7 @@ export function NumberInput({ value, onValue, minimum, maximum, isRequired, ...a
 }
 
 interface QuantityInputOptions extends NumberInputOptions {
-  /** Metric, as are the value and its limits; the person types in the chosen units. */
+  /** Metric, like the value and its limits; the person types in the chosen units. */
   readonly unit: string;
 }
 

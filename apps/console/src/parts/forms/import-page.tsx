@@ -9,7 +9,7 @@ import { Button } from '../layout/button.tsx';
 import { SaveButton } from '../layout/copy.tsx';
 import { Heading } from '../layout/placeholders.tsx';
 
-/** What the platform found in a file. */
+/** The verdict of the platform on a file. */
 interface Outcome {
   readonly lines: number;
   readonly faults: readonly Schema<'CsvFault'>[];
@@ -20,7 +20,7 @@ interface ImportTexts {
   readonly text: string;
   readonly writing: string;
   readonly sound: (name: string, lines: string) => string;
-  /** Names the action, on its button. */
+  /** The label of the button. */
   readonly create: (lines: string) => string;
 }
 
@@ -34,11 +34,11 @@ interface ImportOptions<Answer extends Outcome> {
   /** Fields above the file. */
   readonly children?: ComponentChildren;
   readonly send: (csv: string, check: boolean) => Promise<Answer>;
-  /** @returns what is shown in place of the form, once the file is written */
+  /** @returns the content that replaces the form once the file is written */
   readonly onWritten: (answer: Answer) => Promise<ComponentChildren>;
 }
 
-/** A file that a person chose, and what the platform found in it. */
+/** A chosen file, and the verdict of the platform on it. */
 interface CheckedFile {
   readonly name: string;
   readonly csv: string;
@@ -87,7 +87,7 @@ interface ChoiceOptions extends Pick<ImportOptions<Outcome>, 'file' | 'columns' 
   readonly onWrite: (file: CheckedFile) => void;
 }
 
-/** Chooses a file, and writes it once the platform found no fault in it. */
+/** Chooses a file, and writes it if the platform finds no fault in it. */
 function FileChoice({ file, columns, text, children, checked, action, onChoose, onWrite }: ChoiceOptions) {
   const { imports } = texts.value;
   const sound = checked?.outcome.faults.length === 0 ? checked : undefined;
@@ -109,7 +109,7 @@ function FileChoice({ file, columns, text, children, checked, action, onChoose, 
           onChange={({ currentTarget }) => {
             const [chosen] = currentTarget.files ?? [];
             if (chosen) onChoose(chosen);
-            // The same file can be chosen again after it was mended.
+            // Allows the same file to be chosen again after a correction.
             currentTarget.value = '';
           }}
         />
@@ -137,7 +137,7 @@ function FileChoice({ file, columns, text, children, checked, action, onChoose, 
   );
 }
 
-/** Creates many things from a CSV file: checked as a whole first, written as a whole. */
+/** Creates many vehicles or devices from a CSV file, which is checked as a whole, then written as a whole. */
 export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer>) {
   const { back, title, send, onWritten } = options;
   const file = useSignal<CheckedFile | undefined>(undefined);

@@ -75,7 +75,7 @@ interface ConflictNoticeOptions<Thing> {
   readonly onTheirs: (theirs: Thing) => void;
 }
 
-/** Shows what another person changed meanwhile, and lets a person choose. */
+/** Shows the changes of another person, and lets the person choose a version. */
 function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
   const { conflict: text } = texts.value;
   if (!saving.conflict) return null;
@@ -116,7 +116,7 @@ function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: Conflic
 interface FormEndOptions<Thing> extends ConflictNoticeOptions<Thing> {
   /** The message of a failure that no field shows. */
   readonly failure: string | undefined;
-  /** Names the action, on its button. */
+  /** The label of the button. */
   readonly action?: string;
   readonly onClose: () => void;
 }

@@ -20,7 +20,7 @@ const fields = [
   ...(['plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind', 'accessories', 'tankLitres'] as const),
 ] as const;
 
-/** Loads a vehicle, also an archived one. @throws CallFailure */
+/** Loads a vehicle, even an archived one. @throws CallFailure */
 export function loadVehicle(id: string): Promise<OperatedVehicle> {
   return answerOf(api.GET('/v1/x/admin/vehicles/{id}', { params: { path: { id } } }));
 }
@@ -31,7 +31,7 @@ const described = (vehicle: OperatedVehicle | undefined): Description => ({
   ...{ kind: vehicle?.kind ?? '', accessories: vehicle?.accessories ?? [], tankLitres: vehicle?.tankLitres ?? 0 },
 });
 
-/** Names and writes what is known about a vehicle, in the order of the form. */
+/** Labels and formats the known properties of a vehicle, in the order of the form. */
 export function describe(vehicle: OperatedVehicle): Readonly<Record<string, string>> {
   const { vehicles, vehicleForm: text } = texts.value;
   const known = (number: number) => (number === 0 ? '' : String(number));
@@ -75,7 +75,7 @@ interface NumberOptions extends DraftOptions {
   readonly hint?: string;
 }
 
-/** A number that is 0 while it is unknown, which an empty field stands for. */
+/** A field for a number; empty stands for 0, which means unknown. */
 function NumberOf({ name, label, hint, draft, failure }: NumberOptions) {
   return (
     <Field label={label} hint={hint} error={errorOf(failure, name)}>
@@ -140,9 +140,9 @@ function MoreFields({ draft, failure }: DraftOptions) {
 interface VehicleFormOptions {
   /** Undefined for a new one. */
   readonly vehicle?: OperatedVehicle;
-  /** Only for a new one: the application that it belongs to; the form asks where there are several. */
+  /** The application of a new vehicle; without it, the form asks if there are several. */
   readonly appId?: string | undefined;
-  /** Names the action, on its button. */
+  /** The label of the button. */
   readonly action?: string;
   readonly onDone: (vehicle: NamedVehicle) => void;
   readonly onClose: () => void;

@@ -53,7 +53,7 @@ export function SaveButton({ name, type, content, title }: Record<'name' | 'type
   return <Button onClick={save}>{title}</Button>;
 }
 
-/** Names and values, each to copy. */
+/** Rows of a name and a value, each with a button that copies the value. */
 export function CopyRows({ rows }: { rows: readonly (readonly [name: string, value: string])[] }) {
   return (
     <dl class="copy-rows">
@@ -68,7 +68,7 @@ export function CopyRows({ rows }: { rows: readonly (readonly [name: string, val
   );
 }
 
-/** A secret that was created just now, with what it belongs to. */
+/** Secrets that have just been created, each under a label. */
 export function ShownOnce({ entries }: { entries: readonly (readonly [label: string, value: string])[] }) {
   const { shownOnceLabel, shownOnce } = texts.value;
   return (

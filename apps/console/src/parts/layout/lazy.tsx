@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact';
 import { useLoad } from '../../api/use-load.ts';
 import { LoadFailure, Loading } from './placeholders.tsx';
 
-/** Loads the page again, unless the platform does not answer: the browser would show its error page. @throws TypeError */
+/** Reloads the page if the platform answers; otherwise the browser would show its error page. @throws TypeError */
 async function reloadPage(): Promise<void> {
   await fetch('/', { cache: 'no-store' });
   location.reload();
@@ -13,7 +13,7 @@ export function lazy<Props extends object = object>(load: () => Promise<Componen
   let loaded: ComponentType<Props> | undefined;
   let hasFailed = false;
   const loadOnce = async () => {
-    // Browsers may keep a failed import, and after an upgrade of the platform the files of an older page are gone.
+    // Browsers may cache a failed import, and an upgrade of the platform removes the files of an older page.
     if (hasFailed) await reloadPage();
     try {
       loaded ??= await load();

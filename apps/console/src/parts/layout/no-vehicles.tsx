@@ -2,7 +2,7 @@ import { hasRole, session } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { Empty } from './placeholders.tsx';
 
-/** In place of a fleet without vehicles: how to add the first one, or who can. */
+/** Replaces an empty fleet: says how to add the first vehicle, or who can. */
 export function NoVehicles() {
   const { guide: text } = texts.value;
   if (!hasRole('operator')) {

@@ -5,7 +5,7 @@ import { encode } from 'uqr';
 /** Modules around the code that must stay white (ISO/IEC 18004). */
 const quietModules = 4;
 
-/** Draws text as a QR code, dark on white in any theme: scanners do not read inverted ones. */
+/** Draws text as a QR code, dark on white in any theme, because some scanners cannot read inverted codes. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => {
     const code = encode(text, { ecc: 'M', border: quietModules });

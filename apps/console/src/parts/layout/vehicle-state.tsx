@@ -62,8 +62,8 @@ export function StateMark(mark: { state: ShownState; angle?: number | undefined;
 }
 
 /**
- * Names what needs attention: the raised flags and the kinds of the open alarms; else the state. A vehicle whose trip goes on at
- * 0 km/h, such as at a red light, is standing.
+ * Names the raised flags and the kinds of the open alarms, otherwise the state. A vehicle at 0 km/h within a trip, for
+ * example at a red light, is standing.
  */
 export function stateText({ state, speed, flags, alarms }: Described): string {
   const { states, standing, flags: flagTexts, alarms: alarmTexts } = texts.value;

@@ -45,7 +45,7 @@ async function loadDetail({ kind, url = '', attribution }: MapSettings, isDark: 
   return kind === 'vector-file' ? streetsOf(source.url, attribution, isDark) : imagesOf(source, attribution, isDark);
 }
 
-/** Tells the person, on the map, why it has less detail than usual, and links those who may change it to its settings. */
+/** Says on the map why it has less detail than usual, and links to its settings for those who may change them. */
 function createNotice(text: string): IControl {
   const element = document.createElement('p');
   Object.assign(element, { className: 'maplibregl-ctrl map-notice', role: 'status', textContent: text });

@@ -5,7 +5,7 @@ import { actingFor } from '../../session.ts';
 import type { Route } from './route-layer.ts';
 
 const daySeconds = 86_400;
-/** Days in which the last trip is looked for, the nearest first. */
+/** How far back to look for the last trip, in days, the shortest first. */
 const tripDays = [1, 7, 31];
 
 /** A completed trip. */
@@ -16,7 +16,7 @@ export interface Trip {
   readonly route: Route;
 }
 
-/** Loads the last completed trip of a vehicle; undefined when there was none for a month. @throws CallFailure */
+/** Loads the last completed trip of a vehicle. @returns undefined without one in the last month @throws CallFailure */
 export async function loadLastTrip(vehicle: LiveVehicle): Promise<Trip | undefined> {
   const header = actingFor(vehicle.appId);
   const { id } = vehicle;
@@ -33,7 +33,7 @@ export async function loadLastTrip(vehicle: LiveVehicle): Promise<Trip | undefin
     if (!last) continue;
     const path = { id, tripId: last.trip_id };
     const track = await answerOf(api.GET('/v1/x/vehicle/{id}/trips/{tripId}/track', { params: { path, header } }));
-    // The other format is GPX, as text.
+    // A text is GPX, which is not requested.
     const line: LineString | null = typeof track === 'string' ? null : (track.geometry as LineString | null);
     const route = line?.coordinates.map(([longitude = 0, latitude = 0]) => [longitude, latitude] as const) ?? [];
     return { start: last.timestamp, minutes: last.duration, km: last.distance, route };

@@ -11,7 +11,7 @@ interface Node extends Span {
   readonly parts: ReadonlyMap<string, Node>;
 }
 
-/** Where a text is no JSON. */
+/** The place of a fault. */
 class SyntaxFault extends Error {
   readonly at: number;
 
@@ -82,7 +82,7 @@ function tryReadJson(source: string): Node | SyntaxFault {
   }
 }
 
-/** Finds where a text is no JSON; undefined if it is. */
+/** Finds the first syntax fault in a JSON text. @returns undefined if the text is valid */
 export function findSyntaxFault(source: string): Span | undefined {
   const read = tryReadJson(source);
   return read instanceof SyntaxFault ? { from: read.at, until: Math.min(source.length, read.at + 1) } : undefined;

@@ -215,7 +215,7 @@ function NewVehicle({ deviceId, onCreated, onClose }: NewVehicleOptions) {
   );
 }
 
-/** Chooses the vehicle that a device is linked to, or creates it, and asks before the link is made. */
+/** Chooses or creates the vehicle for a device, and asks before it links them. */
 function LinkChoice({ deviceId, onLink }: { deviceId: string; onLink: (vehicleId: string) => void }) {
   const { quarantine: text } = texts.value;
   const chosen = useSignal<NamedVehicle | undefined>(undefined);
@@ -320,7 +320,7 @@ function Row({ upload, onOutcome }: RepairOptions) {
   );
 }
 
-/** Open uploads of the quarantine, the newest first, each with its bytes, its faults and what mends it. */
+/** Open uploads of the quarantine, the newest first, each with its bytes, its faults and the actions on it. */
 export function QuarantineList({ search, onChange }: { search: QuarantineSearch; onChange?: () => void }) {
   const { pipeline: text, quarantine } = texts.value;
   const { vehicleId, deviceId, reason } = search;

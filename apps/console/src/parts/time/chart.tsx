@@ -14,7 +14,7 @@ export interface Band {
   readonly colour: '--alarm-soft' | '--silent-soft' | '--accent-soft';
 }
 
-/** The least and the greatest value that a field can have. */
+/** The minimum and the maximum of a field. */
 export type Bounds = readonly [minimum: number, maximum: number];
 
 interface ChartOptions {
@@ -26,12 +26,12 @@ interface ChartOptions {
   /** UNIX seconds, ascending. */
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
-  /** Writes a value, or the label of an axis: labels this far apart must differ. */
+  /** Formats a value, or with `step` the label of an axis; labels one step apart differ. */
   readonly format: (value: number, step?: number) => string;
   readonly height: number;
   /** Whether the axis begins at 0, which shows proportions; otherwise it shows changes. */
   readonly isFromZero?: boolean;
-  /** Where the axis ends at the latest, unless a value lies beyond. */
+  /** Limits of the axis, unless a value lies beyond them. */
   readonly bounds?: Bounds | undefined;
   readonly bands?: readonly Band[];
   /** Where the cursor is, UNIX seconds. */

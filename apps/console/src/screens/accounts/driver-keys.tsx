@@ -77,7 +77,7 @@ function RevokeAll({ username, appId, onRevoked }: DriverOptions & { onRevoked: 
   );
 }
 
-/** The current and scheduled Bluetooth keys of a driver, which are revoked here. */
+/** Lists and revokes the current and scheduled Bluetooth keys of a driver. */
 export function DriverKeys({ username, appId }: DriverOptions) {
   const { driverKeys: text } = texts.value;
   const isUnconfirmed = useSignal(false);

@@ -237,7 +237,7 @@ function OperatorLine(options: LineOptions) {
   );
 }
 
-/** The operators, for administrators without limits. */
+/** The operators, for administrators who are not limited to applications. */
 export function Operators() {
   const { accounts: text } = texts.value;
   const made = useSignal<OperatorPassword | undefined>(undefined);

@@ -71,7 +71,7 @@ interface Fact {
   readonly enum?: readonly string[];
 }
 
-/** The metric unit of a parameter, of which the person may have chosen another. */
+/** The metric unit of a parameter; the form converts to the chosen one. */
 const unitOf = (name: ParameterName): string => (name === 'limitKmh' ? readingFields.location.speed.unit : '');
 
 function labelOf(name: ParameterName): string {

@@ -65,7 +65,7 @@ function Details({ row }: { row: Row }) {
   );
 }
 
-/** Names an action, such as device.create or command.turning-lights; as far as it is known. */
+/** Names an action such as device.create or command.turning-lights; unknown parts stay as they are. */
 function actionText(action: string): string {
   const { audit: text, commands, flags } = texts.value;
   const [subject = '', ...rest] = action.split('.');
@@ -182,7 +182,7 @@ export function AuditScreen() {
   }
   const operator = session.value.person;
   const asked = readRequest();
-  // An operator with limits does not see the chain of the platform.
+  // An operator who is limited to applications cannot see the chain of the platform.
   const appId = asked.appId === '' && operator.limited ? (operator.applications[0]?.appId ?? '') : asked.appId;
   const request = { ...asked, appId };
   return (

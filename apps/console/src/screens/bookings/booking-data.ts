@@ -48,7 +48,7 @@ export interface Calendar {
 async function loadVehicles(appId: string) {
   const query = { limit: maxRows, sort: 'plate' as const, ...(appId !== '' && { appId }) };
   const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query } }));
-  // The other format is CSV, as text.
+  // A text is CSV, which is not requested.
   const { vehicles, total } = typeof answer === 'string' ? { vehicles: [], total: 0 } : answer;
   return { vehicles, total: total ?? vehicles.length };
 }
@@ -86,7 +86,7 @@ export async function loadCalendar(
 /** When a booking ends: when it was stopped, else its end; undefined while it is open. */
 export const endOf = ({ stoppedAt, until }: Booking): string | undefined => stoppedAt ?? until;
 
-/** The part of an interval that a booking takes, each between 0 and 1. */
+/** The start and the end of a booking as shares of an interval, each between 0 and 1. */
 export function shareOf(booking: Booking, { from, until }: Interval): { start: number; end: number } {
   const within = (time: number) => Math.min(1, Math.max(0, (time - from) / (until - from)));
   const end = endOf(booking);

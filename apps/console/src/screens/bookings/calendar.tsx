@@ -113,7 +113,7 @@ function CalendarGrid({ rows, interval, onLook, onNew }: GridOptions) {
   );
 }
 
-/** The task of the open dialog; `new` has no booking, and may have its vehicle. */
+/** The task of the open dialog; `new` has no booking yet, but may have a vehicle. */
 type Task =
   | { readonly kind: 'new'; readonly vehicle?: NamedVehicle }
   | { readonly kind: 'look' | 'change' | 'stop' | 'delete'; readonly booking: Booking };

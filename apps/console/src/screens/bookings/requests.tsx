@@ -146,7 +146,7 @@ function RequestRow({ request, onApprove, onDecline }: RowOptions) {
   );
 }
 
-/** The requests for vehicles that wait for a decision. */
+/** The undecided requests for vehicles. */
 export function Requests({ appId }: { appId: string }) {
   const { requests: text } = texts.value;
   const { data, failure, reload } = useLoad(async () => {

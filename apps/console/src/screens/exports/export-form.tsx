@@ -22,7 +22,7 @@ const subjects = ['readings', 'trips', 'gaps'] as const;
 const shownMonths = 12;
 const ownInterval = 'own';
 
-/** Returns the start of a month, in the person's zone; `ago` counts months back from this one. */
+/** Returns the start of the month `ago` months before this one, in the person's time zone. */
 function monthStart(ago: number): Date {
   const now = new Date();
   return preferences.value.zone === 'utc'
@@ -63,7 +63,7 @@ function OwnInterval() {
 interface Choices {
   readonly of: Job['of'];
   readonly format: Job['format'];
-  /** Counts back from this month; `own` for the interval of the fields. */
+  /** Months before this one, or `own` for the interval of the fields. */
   readonly month: string;
 }
 
@@ -79,7 +79,7 @@ async function createExport(form: HTMLFormElement, appId: string, { of, format, 
   await answerOf(api.POST('/v1/x/exports', { params: { header: headerFor(appId) }, body }));
 }
 
-/** Creates an export of the application; the vehicle in the address is proposed, and last month. */
+/** Creates an export; proposes the vehicle in the address, and last month. */
 export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () => void }) {
   const { exports: text } = texts.value;
   const action = useAction();

@@ -14,7 +14,7 @@ import { ExportForm } from './export-form.tsx';
 
 type Job = Schema<'ExportJob'>;
 
-/** Jobs that are not done are read again at this interval. */
+/** Interval at which unfinished exports are read again. */
 const refreshMs = 1000;
 
 async function load(appId: string) {
@@ -120,7 +120,7 @@ function ExportsOf({ appId }: { appId: string }) {
   );
 }
 
-/** Files of readings, trips and missing readings: created, watched, downloaded and deleted. */
+/** Creates, follows, downloads and deletes exports of readings, trips and missing readings. */
 export function ExportsScreen() {
   const { exports: text, application } = texts.value;
   const isEmpty = isOperator() && operatorApplications().applications.length === 0;

@@ -15,7 +15,7 @@ import { texts } from '../../texts/texts.ts';
 type Publication = Schema<'GbfsPublicationSettings'>;
 type Settings = Publication['settings'];
 
-/** Loads what an application publishes. @returns undefined if it publishes nothing. @throws CallFailure */
+/** Loads the publication of an application. @returns undefined if it has none @throws CallFailure */
 async function loadPublication(appId: string) {
   const params = { path: { appId } };
   try {
@@ -27,7 +27,7 @@ async function loadPublication(appId: string) {
   }
 }
 
-/** Proposes settings to complete: the platform names what is missing. */
+/** Proposes incomplete settings; the platform names the missing members. */
 function proposeSettings(appId: string): Settings {
   const name = operatorApplications().applications.find((one) => one.appId === appId)?.name ?? appId;
   return {
@@ -54,7 +54,7 @@ function proposeSettings(appId: string): Settings {
   };
 }
 
-/** @throws CallFailure for a text that is not JSON */
+/** @throws CallFailure if the text is not JSON */
 function parseSettings(text: string): Settings {
   try {
     return JSON.parse(text);
@@ -150,7 +150,7 @@ function Shown({ publication, vehicles }: { publication: Publication; vehicles: 
   );
 }
 
-/** What an application publishes as GBFS, and its settings. */
+/** The GBFS feeds of an application and their settings. */
 export function GbfsPublication({ appId }: { appId: string }) {
   const { gbfs: text } = texts.value;
   const { data, failure, reload } = useLoad(() => loadPublication(appId), [appId]);

@@ -5,7 +5,7 @@ const compose = 'docker compose run --rm tools';
 const direct = 'npx odograph';
 const connection = 'postgres://LOGIN:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full';
 
-/** How to create database users for reports: a right that no service has. */
+/** Shows the commands that manage database users for reports, because no service has the right to. */
 export function ReportLogins({ appId }: { appId: string }) {
   const { reports: text } = texts.value;
   const rowsOf = (program: string) =>

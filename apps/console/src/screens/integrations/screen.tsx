@@ -8,7 +8,7 @@ import { ReportLogins } from './reports.tsx';
 import { Sources } from './sources.tsx';
 import { Webhooks } from './webhooks.tsx';
 
-/** What other systems get from the platform and send to it: webhooks, sources, GBFS feeds and users for reports. */
+/** Connections to other systems: webhooks, sources, GBFS feeds and database users for reports. */
 export function IntegrationsScreen() {
   const { title, parts, tabs, appKeys } = texts.value.integrations;
   if (!isOperator()) return <Empty title={texts.value.accounts.notAllowed} />;

@@ -14,22 +14,22 @@ export interface ShownSource {
   readonly sourceId: string;
   readonly format: SourceFormat;
   readonly createDevices: boolean;
-  /** Known just after its creation only. */
+  /** Known only just after its creation. */
   readonly secret?: string;
 }
 
 interface Connection {
-  /** Where the platform is reached, without a slash at the end. */
+  /** The address of the platform, without a slash at the end. */
   readonly platform: string;
   readonly sourceId: string;
   readonly secret: string;
-  /** Of a phone. */
+  /** The id of a phone's device. */
   readonly deviceId: string;
 }
 
 const deviceIdForm = /^[A-Za-z0-9._:-]+$/;
 const maxIdLength = 64;
-/** Characters of an identifier behind the appId, in the id of a device that a source creates. */
+/** Maximum length of an identifier after the appId, in the id of a device that a source creates. */
 const maxCreatedLength = 43;
 
 /** Writes the settings of traccar.xml (docs/devices/traccar.md). */
@@ -65,10 +65,10 @@ output:
 const phoneUrl = ({ platform, secret, deviceId }: Connection): string =>
   `${platform}/in/osmand/${encodeURIComponent(deviceId)}?secret=${secret}`;
 
-/** Modes of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
+/** The HTTP mode of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
 const owntracksHttp = 3;
 
-/** Writes the address with which OwnTracks configures itself (https://owntracks.org/booklet/features/remoteconfig/). */
+/** Writes the address that configures OwnTracks (https://owntracks.org/booklet/features/remoteconfig/). */
 function owntracksLink({ platform, sourceId, secret, deviceId }: Connection): string {
   const configuration = {
     ...{ _type: 'configuration', mode: owntracksHttp, url: `${platform}/in/owntracks` },
@@ -78,8 +78,8 @@ function owntracksLink({ platform, sourceId, secret, deviceId }: Connection): st
 }
 
 /**
- * Writes the address that Traccar Client scans. The app removes the query of an https address, so the server is a parameter of
- * its own scheme.
+ * Writes the address that Traccar Client scans. The app removes the query of an https address, so the address uses the
+ * scheme of the app, with the server as a parameter.
  */
 function traccarClientLink(connection: Connection): string {
   const query = new URLSearchParams({ url: phoneUrl(connection), id: connection.deviceId });
@@ -140,7 +140,7 @@ function AppCode({ format, connection }: { format: 'owntracks' | 'osmand'; conne
   );
 }
 
-/** Says which devices the messages belong to. */
+/** Says to which devices the messages belong. */
 function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownSource; deviceId: string }) {
   const { sources: text } = texts.value;
   const example = source.format === 'traccar' || source.format === 'flespi' ? 'IDENTIFIER' : deviceId;
@@ -156,7 +156,7 @@ function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownS
   );
 }
 
-/** The device that the messages of a phone belong to. */
+/** A field for the device id of a phone. */
 function PhoneField({ deviceId, maxLength }: { deviceId: Signal<string>; maxLength: number }) {
   const { sources: text } = texts.value;
   const isValid = deviceIdForm.test(deviceId.value.trim());

@@ -69,7 +69,7 @@ interface SourceOptions {
   readonly onShow: (source: ShownSource) => void;
 }
 
-/** Sets or removes the token by which commands are sent through flespi. */
+/** Sets or removes the token for commands through flespi. */
 function CommandToken({ source: { sourceId, takesCommands }, onChanged }: Omit<SourceOptions, 'onShow'>) {
   const { sources: text } = texts.value;
   const token = useSignal('');
@@ -109,7 +109,7 @@ function CommandToken({ source: { sourceId, takesCommands }, onChanged }: Omit<S
   );
 }
 
-/** What an administrator does with a source. */
+/** The actions of an administrator on a source. */
 function SourceActions({ source, onChanged, onShow }: SourceOptions) {
   const { sources: text, integrations, accounts, remove } = texts.value;
   const { sourceId, format, createDevices } = source;
@@ -168,7 +168,7 @@ function SourceRow(options: SourceOptions) {
   );
 }
 
-/** The sources of an application, with the settings of the one that was opened. */
+/** The sources of an application, with the settings of the open one. */
 export function Sources({ appId }: { appId: string }) {
   const { sources: text, integrations } = texts.value;
   const isCreating = useSignal(false);

@@ -5,11 +5,11 @@ import { texts } from '../../texts/texts.ts';
 
 export type Webhook = Schema<'Webhook'>;
 
-/** The types of events, and the patterns that stand for several. */
+/** The types of events, and patterns for several types. */
 export const eventPatterns = limits['/v1/x/webhooks'].types.enum;
 export type EventPattern = (typeof eventPatterns)[number];
 
-/** The pattern of all types that begin like this one. */
+/** The pattern for all types of the same group. */
 export const groupOf = (type: string): string => `${type.slice(0, type.indexOf('.'))}.*`;
 
 /** Names events for people: "Alarms", "Alarms: raised". */
@@ -28,5 +28,5 @@ export async function loadWebhooks(appId: string): Promise<readonly Webhook[]> {
   return (await answerOf(api.GET('/v1/x/webhooks', { params }))).webhooks;
 }
 
-/** Builds the parameters of a call about a webhook. */
+/** Builds the parameters of a call for a webhook. */
 export const paramsOf = (appId: string, id: string) => ({ path: { id }, header: headerFor(appId) });

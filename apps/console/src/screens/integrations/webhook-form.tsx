@@ -35,7 +35,7 @@ function toBody({ url, types, isForAll, vehicles }: Draft) {
   return { url: url.trim(), types: [...types], ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
 }
 
-/** Whether a pattern stands for a type among others, so that the type need not be listed. */
+/** Whether a pattern includes a type, which then need not be listed. */
 const contains = (pattern: EventPattern, type: EventPattern): boolean =>
   pattern !== type && (pattern === '*' || pattern === groupOf(type));
 
@@ -88,7 +88,7 @@ function EventTypes({ chosen, error, onChange }: TypesOptions) {
   );
 }
 
-/** Keeps the values of the form, with the plates of its vehicles as soon as they are known. */
+/** Keeps the values of the form, with the plates of its vehicles once they are loaded. */
 function useDraft(
   appId: string,
   webhook: Webhook | undefined,
@@ -96,7 +96,7 @@ function useDraft(
   const draft = useSignal(toDraft(webhook));
   const show = async (shown: Webhook) => {
     draft.value = toDraft(shown);
-    // Without plates, the identifiers stay.
+    // If the plates cannot be loaded, the identifiers stay.
     const vehicles = await nameVehicles(appId, shown.vehicleIds ?? []).catch(() => undefined);
     if (vehicles) draft.value = { ...draft.value, vehicles };
   };
@@ -141,7 +141,7 @@ function VehicleScope({ appId, draft, failure }: ScopeOptions) {
   );
 }
 
-/** What a person chooses about a webhook; its delivery changes all the time. */
+/** Serializes the members that a person sets, without those that every delivery changes. */
 const writeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
   JSON.stringify({ url, types, vehicleIds, disabledReason });
 

@@ -17,7 +17,7 @@ const pageSize = 50;
 interface LogOptions<Row> {
   readonly label: string;
   readonly pages: Pages<Row>;
-  /** The text without rows. */
+  /** The text shown when there are no rows. */
   readonly empty: string;
   readonly keyOf: (row: Row) => string;
   readonly show: (row: Row) => ComponentChildren;
@@ -84,7 +84,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The attempts of the last three days. @param generation another one loads the first page again */
+/** The attempts of the last three days. @param generation a change reloads the first page */
 export function Deliveries({ appId, id, generation }: WebhookOptions & { generation: number }) {
   const { webhooks: text } = texts.value;
   const shown = useSignal('all');
@@ -125,12 +125,12 @@ export function Deliveries({ appId, id, generation }: WebhookOptions & { generat
 type DeadLetter = Schema<'DeadLetter'>;
 
 interface DeadLettersOptions extends WebhookOptions {
-  /** Loads the list again when it changes. */
+  /** A change reloads the list. */
   readonly count: number;
   readonly onReplayed: () => void;
 }
 
-/** The events that failed for three days; an administrator has them sent again. */
+/** The events that failed for three days, which an administrator can send again. */
 export function DeadLetters({ appId, id, count, onReplayed }: DeadLettersOptions) {
   const { webhooks: text } = texts.value;
   const params = paramsOf(appId, id);
@@ -191,7 +191,7 @@ export function DeadLetters({ appId, id, count, onReplayed }: DeadLettersOptions
   );
 }
 
-/** Has every event from a time on sent again. */
+/** Sends every event since a time again. */
 export function Replay({ appId, id, onReplayed }: WebhookOptions & { onReplayed: () => void }) {
   const { webhooks: text } = texts.value;
   const action = useAction();

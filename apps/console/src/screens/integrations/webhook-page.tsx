@@ -13,7 +13,7 @@ import { nameEvents, paramsOf, type Webhook } from './webhook-data.ts';
 import { WebhookForm } from './webhook-form.tsx';
 import { DeadLetters, Deliveries, Replay } from './webhook-log.tsx';
 
-/** The state of the delivery, in words and colour. */
+/** The state of a webhook, as text and colour. */
 export function WebhookState({ webhook: { state } }: { webhook: Webhook }) {
   const kinds = { active: 'good', failing: 'wrong', disabled: 'muted' } as const;
   return <strong class={kinds[state]}>{texts.value.webhooks.states[state]}</strong>;
@@ -54,7 +54,7 @@ interface ActionsOptions extends WebhookPageOptions {
   readonly onTested: () => void;
 }
 
-/** What an administrator does with a webhook. */
+/** The actions of an administrator on a webhook. */
 function Actions({ appId, webhook, onChanged, onEdit, onSecret, onTested }: ActionsOptions) {
   const { webhooks: text, integrations, change, remove } = texts.value;
   const { id, url, types, vehicleIds, state } = webhook;
@@ -115,7 +115,7 @@ export function WebhookPage({ appId, webhook, onChanged }: WebhookPageOptions) {
   const { webhooks: text, integrations } = texts.value;
   const isEditing = useSignal(false);
   const secret = useSignal<string | undefined>(undefined);
-  /** Counts tests, after each of which the log is loaded again. */
+  /** Counts tests; each reloads the log. */
   const tests = useSignal(0);
   if (isEditing.value) {
     const close = () => {

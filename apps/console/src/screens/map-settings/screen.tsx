@@ -42,7 +42,7 @@ function Current({ settings }: { settings: Settings }) {
   );
 }
 
-/** One way to a street map, with what other sites learn by it. */
+/** One way to get a street map, with the information that other sites get. */
 function Way({
   title,
   text,
@@ -107,7 +107,7 @@ async function load() {
   return { settings, bbox };
 }
 
-/** What the map of the console is drawn from, and the ways to a street map. */
+/** The source of the console's map, and the ways to get a street map. */
 export function MapSettingsScreen() {
   const { mapSettings: text } = texts.value;
   const { data, failure, reload } = useLoad(load, []);

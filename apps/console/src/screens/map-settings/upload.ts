@@ -13,7 +13,7 @@ async function sendPart(query: URLSearchParams, body: Blob) {
   return { response, error: await response.json().catch(() => undefined) };
 }
 
-/** Sends a map file in parts. @param onProgress takes the share that is sent, from 0 to 1. @throws CallFailure */
+/** Sends a map file in parts. @param onProgress receives the share sent, from 0 to 1 @throws CallFailure */
 export async function uploadMap(file: File, onProgress: (share: number) => void): Promise<void> {
   const upload = createId();
   for (let offset = 0; offset < file.size; offset += partBytes) {

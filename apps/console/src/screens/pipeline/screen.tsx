@@ -20,7 +20,7 @@ type FigureName = Exclude<keyof Point, 'at'>;
 const refreshMs = 10_000;
 const maxPoints = 240;
 
-/** Writes a value; labels of an axis that are `step` apart differ. */
+/** Formats a value, or with `step` the label of an axis; labels one step apart differ. */
 type Format = (value: number, step?: number) => string;
 
 const count: Format = (value, step = 1) => formatNumber(value, decimalsOfStep(step));
@@ -137,7 +137,7 @@ async function replayReason(reason: string): Promise<number> {
   return (await answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids } }))).replayed;
 }
 
-/** Uploads that could not be stored, by the reason; each is mended and replayed in its place. */
+/** Uploads that could not be stored, by reason, each with the actions on it. */
 export function Quarantine() {
   const { pipeline: text, quarantine } = texts.value;
   const { data, failure, reload } = useLoad(loadReasons, []);
@@ -220,7 +220,7 @@ function PeriodChoice({ period }: { period: { value: Period } }) {
   const { pipeline: text } = texts.value;
   return (
     <fieldset class="choice">
-      <legend class="visually-hidden">{text.period}</legend>
+      <legend class="visually-hidden">{text.interval}</legend>
       {(Object.keys(periods) as Period[]).map((one) => (
         <label key={one}>
           <input
@@ -237,7 +237,7 @@ function PeriodChoice({ period }: { period: { value: Period } }) {
   );
 }
 
-/** Where uploads are on their way from devices to the database, and where they got stuck. */
+/** The progress of uploads from devices to the database, and the uploads that got stuck. */
 export function PipelineScreen() {
   const { pipeline: text } = texts.value;
   const period = useSignal<Period>('hour');

@@ -109,7 +109,7 @@ function Keys({ authorizations }: Access) {
   );
 }
 
-/** Whether the person may turn location privacy on and off, as far as the role says it; the platform decides. */
+/** Whether the role allows the person to turn location privacy on and off; the platform decides. */
 function mayTurnPrivacy({ grants }: Access): boolean {
   if (session.value.state !== 'signed in') return false;
   const { person } = session.value;
@@ -117,7 +117,7 @@ function mayTurnPrivacy({ grants }: Access): boolean {
   return grants.some(({ username, role }) => username === person.username && role !== 'viewer');
 }
 
-/** Access to a vehicle: whether its positions are stored, its keys, its bookings, and the users of the application who see it. */
+/** Access to a vehicle: location privacy, keys, bookings, and the users of the application who can see it. */
 export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { access: text } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);

@@ -12,8 +12,8 @@ import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 /**
- * Every action with its path, the word of GET /v1/vehicle/actions that says that the device supports it, and the group in which
- * it is shown.
+ * Every action with its path, the word in GET /v1/vehicle/actions that means that the device supports it, and the group
+ * that shows it.
  */
 const actions = [
   { action: 'LOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/lock', group: 'access' },
@@ -46,14 +46,14 @@ async function load({ id, appId }: LiveVehicle) {
   const [available, history, status] = await Promise.all([
     answerOf(api.GET('/v1/vehicle/actions', { params: { query, header } })),
     answerOf(api.GET('/v1/x/commands', { params: { query, header } })),
-    // Refused while there is no status, or it is private.
+    // Fails while the vehicle has no status, or a private one.
     api.GET('/v1/vehicle/{id}/status', { params: statusQuery }),
   ]);
   const choices = actions.filter(({ word }) => available.actions.some((one) => one === word));
   return { choices, commands: history.commands, status: (status.data ?? {}) as Readonly<Record<string, unknown>> };
 }
 
-/** What the commands change, as the device last reported it. */
+/** The state that commands change, as the device last reported it. */
 function State({ status }: { status: Readonly<Record<string, unknown>> }) {
   const names = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).filter(
     (name) => typeof status[name] === 'string' && status[name] !== '',
@@ -203,7 +203,7 @@ function Choices({ choices, onChoose }: { choices: readonly Choice[]; onChoose: 
           );
         })}
       </div>
-      {!mayChange() && <p class="muted">{text.readOnly}</p>}
+      {!mayChange() && <p class="muted">{texts.value.readOnly}</p>}
     </>
   );
 }

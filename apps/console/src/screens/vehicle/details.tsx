@@ -12,10 +12,10 @@ import { actingFor, hasRole, isOperator, session } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
-/** A vehicle as the live stream or the table of vehicles has it. */
+/** The members that vehicles of the live stream and of the table share. */
 type KnownVehicle = Pick<Schema<'TableVehicle'>, 'id' | 'appId' | 'plate' | 'deviceId'>;
 
-/** Whether the person may archive and delete a vehicle: an operator who may change something, or a user who manages it. */
+/** Whether the person may archive and delete a vehicle: an operator who is no viewer, or a user who manages it. */
 async function loadManages(id: string): Promise<boolean> {
   if (isOperator()) return hasRole('operator');
   const person = session.value.state === 'signed in' ? session.value.person : undefined;
@@ -116,7 +116,7 @@ function Ending({ vehicle: { id, appId, plate }, isArchived }: DetailsOptions) {
   );
 }
 
-/** The description of a vehicle, its device, and its end. */
+/** The description of a vehicle, its device, archiving and deletion. */
 export function Details({ vehicle, isArchived = false }: DetailsOptions) {
   const { id } = vehicle;
   const { data: manages } = useLoad(() => loadManages(id), [id]);
@@ -138,7 +138,7 @@ async function findArchived(id: string) {
   return vehicles.find((vehicle) => vehicle.id === id) ?? null;
 }
 
-/** A vehicle that is not live: an archived one, which can be reactivated, or none that the person sees. */
+/** A vehicle that is not in the live stream: archived, or not visible to the person. */
 export function ArchivedVehicle({ id }: { id: string }) {
   const { vehiclePage, details: text, states } = texts.value;
   const { data: vehicle, failure, reload } = useLoad(() => findArchived(id), [id]);

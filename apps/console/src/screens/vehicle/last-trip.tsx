@@ -45,7 +45,7 @@ export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location
     drawRoute(map, route);
     const bounds = boundsOf([...route, [longitude, latitude]]);
     if (bounds) map.fitBounds(bounds, { padding: 40, maxZoom: 14, animate: false });
-    // Not with every position: a person may have moved the map.
+    // Does not follow positions: the person may have moved the map.
   }, [map, trip]);
   const note = failure ? text.routeFailed : isLoading ? loading : text.noTrip;
   return (

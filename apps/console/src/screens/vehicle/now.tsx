@@ -20,13 +20,13 @@ async function load({ id, appId }: LiveVehicle) {
   const fleet = { path, query: { view: 'fleet' as const }, header: actingFor(appId) };
   const [{ values }, { data: status }] = await Promise.all([
     answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path } })),
-    // Refused for a vehicle without data.
+    // Fails for a vehicle without data.
     api.GET('/v1/vehicle/{id}/status', { params: fleet }),
   ]);
   return { values, keys: status && 'authorizations' in status ? status.authorizations : [] };
 }
 
-/** Leaves out what the device does not know, and of two values of the same quantity the older one. */
+/** Leaves out values that the device does not know, and the older one of two values of the same quantity. */
 function distinct(values: readonly Value[]): Value[] {
   const known = values.filter((value) => !(factsOfValue(value)?.isUnknownAtZero && Number(value.value) === 0));
   const newest = new Map<string, Value>();
@@ -39,7 +39,7 @@ function distinct(values: readonly Value[]): Value[] {
   return known.filter((value) => [...newest.values()].includes(value));
 }
 
-/** The values that people look for first; the others follow in their groups. */
+/** The values to show first; the others follow in their groups. */
 const figures = ['speed', 'soc', 'ChargeLevel', 'fuelRange', 'autonomy', 'RemainingRange', 'mileage', 'lock', 'doors'];
 const isFigure = ({ group, name }: Value): boolean => group !== 'can' && group !== 'sensors' && figures.includes(name);
 

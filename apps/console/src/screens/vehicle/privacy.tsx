@@ -40,7 +40,7 @@ interface SwitchOptions {
   readonly onChanged: () => void;
 }
 
-/** Whether positions of the vehicle are stored, since when they were not, and the switch for those who may use it. */
+/** The state of location privacy, its intervals, and the switch for those who may use it. */
 export function Privacy({ vehicle, mayTurn }: { vehicle: LiveVehicle; mayTurn: boolean }) {
   const { privacy: text } = texts.value;
   const { data, failure, reload } = useLoad(() => loadIntervals(vehicle.id), [vehicle.id, vehicle.state]);

@@ -35,7 +35,7 @@ export interface Window {
   readonly until: number | undefined;
 }
 
-/** Reads the interval that the address names. @param usual the period without one */
+/** Reads the interval from the address. @param usual the period if the address names none */
 export function readWindow(usual: Period): Window {
   const named = address.value.query.get('period');
   const period = (Object.keys(periods) as Period[]).find((one) => one === named) ?? usual;
@@ -74,7 +74,7 @@ export interface Drawing extends Breaks {
 
 const secondsOf = (time: string): number => Date.parse(time) / 1000;
 
-/** Leaves out the values by which devices say that they know none. */
+/** Leaves out values that mean unknown. */
 function knownOf(series: Series): Series {
   if (!factsOfSeries(series.field)?.isUnknownAtZero) return series;
   const known = <Value,>(values: readonly Value[]) => values.filter((_, index) => series.mean[index] !== 0);
@@ -160,7 +160,7 @@ function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   const { field, times, mean, minimum, maximum, lineValues } = series;
   const facts = factsOfSeries(field);
   const write = (value: number) => formatValue(value, facts, unit);
-  // Drawn in the chosen unit, the labels of the axis are round.
+  // Converted before drawing, so that the labels of the axis are round in the chosen unit.
   const values = useMemo(
     () => lineValues.map((value) => (value === null ? null : toShown(value, unit, system))),
     [lineValues, unit, system],
@@ -232,7 +232,7 @@ export function PeriodBar({ window }: { window: Window }) {
   return (
     <>
       <fieldset class="choice">
-        <legend class="visually-hidden">{text.period}</legend>
+        <legend class="visually-hidden">{text.interval}</legend>
         {(Object.keys(periods) as Period[]).map((one) => (
           <label key={one}>
             <input

@@ -207,7 +207,7 @@ function TripMap({ trail, moment }: TripMapOptions) {
 }
 
 const weekSeconds = 7 * 86_400;
-/** A week that ended so recently is the latest. */
+/** The end of the latest week is at most this old. */
 const recentSeconds = 3600;
 
 function Totals({ trips }: { trips: readonly Trip[] }) {
@@ -297,7 +297,7 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
   const list = () => {
     if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
     if (data.length === 0) return <Empty title={text.none} />;
-    // With its week, the address finds the trip later as well.
+    // The address includes the week, so that it still finds the trip later.
     const select = ({ trip_id }: Trip) => changeQuery({ until: String(until), trip: trip_id });
     return <TripList trips={data} selected={trip} onSelect={select} />;
   };

@@ -37,7 +37,7 @@ function groupName({ group }: Value): string {
   return groups[group] ?? group;
 }
 
-/** Both the shown name and that of the interface are found. */
+/** The text to search: the shown name and that of the interface. */
 const searchedText = (value: Value): string => `${groupName(value)} ${nameOfValue(value)} ${value.name}`.toLowerCase();
 
 /** Every latest value of a vehicle, CAN data and sensors included, to search; each opens its chart. */

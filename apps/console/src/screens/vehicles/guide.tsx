@@ -47,7 +47,7 @@ function Frame({ step, children }: FrameOptions) {
   );
 }
 
-/** Creates the first application; its key is shown once, before the guide goes on. */
+/** Creates the first application, and shows its appKey once before the guide continues. */
 function ApplicationStep() {
   const { guide: text, application } = texts.value;
   const created = useSignal<Schema<'ApplicationKey'> | undefined>(undefined);
@@ -168,7 +168,7 @@ interface ReadingStepOptions {
   readonly created: CreatedDevice | undefined;
 }
 
-/** Waits for the first reading of the device. Its settings stay: a reading may come from elsewhere than the device. */
+/** Waits for the first reading. The settings stay visible: the reading may come from a terminal instead. */
 function ReadingStep({ vehicle: { id, plate }, deviceId, created }: ReadingStepOptions) {
   const { guide: text } = texts.value;
   const fleet = useMemo(() => new Fleet({ only: id }), [id]);
@@ -196,7 +196,7 @@ function ReadingStep({ vehicle: { id, plate }, deviceId, created }: ReadingStepO
   );
 }
 
-/** The steps for a vehicle that exists. */
+/** The steps for an existing vehicle. */
 function VehicleSteps({ vehicle }: { vehicle: OperatedVehicle }) {
   const created = useSignal<CreatedDevice | undefined>(undefined);
   const deviceId = created.value?.secrets.deviceId ?? vehicle.deviceId;
@@ -215,8 +215,8 @@ function LoadedVehicle({ id }: { id: string }) {
 }
 
 /**
- * Leads from nothing to a vehicle that reports: application, vehicle, device, first reading.
- * @param vehicleId the vehicle to go on with; undefined for a new one
+ * Leads to a vehicle that reports: application, vehicle, device, first reading.
+ * @param vehicleId the vehicle to continue with; undefined for a new one
  */
 export function Guide({ vehicleId }: { vehicleId: string | undefined }) {
   const { guide: text } = texts.value;

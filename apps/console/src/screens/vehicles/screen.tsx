@@ -250,7 +250,7 @@ function VehiclesTable() {
   );
 }
 
-/** Vehicles: the table of all, and new ones, one by one with their devices or from a file. */
+/** The table of vehicles, and new vehicles: one with its device, or many from a file. */
 export function VehiclesScreen() {
   const { query } = address.value;
   const add = query.get('add');
