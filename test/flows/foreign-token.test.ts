@@ -242,11 +242,15 @@ describe('a route', () => {
     expect(forOperators.length).toBeGreaterThan(20);
     for (const [headers, code] of [
       [{}, 'MISSING_TOKEN'],
-      [{ authorization: 'Bearer wrong', 'x-forwarded-for': '10.0.0.1' }, 'INVALID_TOKEN'],
+      [{ authorization: 'Bearer wrong' }, 'INVALID_TOKEN'],
       [{ 'x-service-token': owner.application.token }, 'MISSING_TOKEN'],
-      [{ authorization: `Bearer ${owner.application.token}`, 'x-forwarded-for': '10.0.0.2' }, 'INVALID_TOKEN'],
+      [{ authorization: `Bearer ${owner.application.token}` }, 'INVALID_TOKEN'],
     ] as const) {
-      for (const route of forOperators) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
+      for (const [index, route] of forOperators.entries()) {
+        // An address may send 60 wrong tokens a minute.
+        const refusal = await refusalOf(route, { ...headers, 'x-forwarded-for': `10.0.0.${index}` });
+        expect(refusal).toEqual([title(route), 401, code]);
+      }
     }
   });
 });
