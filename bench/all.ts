@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Benchmark, readOptions } from './parts/benchmark.ts';
 import { describeEngines, describeMachine, figure, type Row, takePrinted } from './parts/report.ts';
 
-const options = { only: ['', 'benchmarks, separated by commas; all of them without it'] } as const;
+const options = { only: ['', 'comma-separated benchmarks; all by default'] } as const;
 
 const directory = join(import.meta.dirname, 'results');
 
@@ -38,7 +38,7 @@ interface Table {
   readonly at: string;
   readonly machine: string;
   readonly engines: string;
-  /** Of 15 minutes, at the start. */
+  /** 15-minute load average at the start. */
   readonly loadAverage: number;
   readonly results: readonly Result[];
   /** Benchmarks that did not end, with the reason. */
@@ -88,7 +88,7 @@ function toMarkdown({ at, machine, engines, loadAverage, results, failed }: Tabl
   ].join('\n');
 }
 
-async function readLast(): Promise<Table | undefined> {
+async function readPrevious(): Promise<Table | undefined> {
   const last = (await readdir(directory))
     .filter((name) => name.endsWith('.json'))
     .sort()
@@ -108,11 +108,11 @@ async function sit(name: string, parameters: string): Promise<Result[]> {
 
 export const benchmark: Benchmark = {
   description:
-    'every benchmark but soak and screens in one sitting; one table in bench/results, compared with the last',
+    'every benchmark except soak and screens; writes a table to bench/results and compares it with the previous one',
   async run(parameters) {
     const { only } = readOptions(parameters, options);
     await mkdir(directory, { recursive: true });
-    const before = await readLast();
+    const before = await readPrevious();
     const results: Result[] = [];
     const failed: string[] = [];
     const at = new Date().toISOString().slice(0, 16).replace(':', '');

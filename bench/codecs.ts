@@ -11,8 +11,8 @@ import { type Benchmark, inTurns, readOptions } from './parts/benchmark.ts';
 import { describeMachine, figure, median, printRounds } from './parts/report.ts';
 
 const options = {
-  seconds: [1, 'length of a round'],
-  rounds: [5, 'rounds of each format'],
+  seconds: [1, 'seconds per round'],
+  rounds: [5, 'rounds per format'],
 } as const;
 
 /** Distinct uploads, so that nothing is remembered. */
@@ -184,11 +184,11 @@ function measure(decode: () => number, seconds: number): number {
   return (records / (user + system)) * 1e6;
 }
 
-/** Records a second on one core that are asked for, of CAN frames and of the codec that most devices use. */
-const goal = 300_000;
+/** Required rate on one core, for CAN frames and for the codec that most devices use. */
+const goalPerSecond = 300_000;
 
 export const benchmark: Benchmark = {
-  description: 'records a second that one core decodes, for each format',
+  description: 'records/s that one core decodes, for each format',
   async run(parameters) {
     const { seconds, rounds } = readOptions(parameters, options);
     console.log(`machine   ${describeMachine()}\n`);
@@ -199,7 +199,9 @@ export const benchmark: Benchmark = {
     printRounds(measured, 'records/s a core');
     for (const [name, results] of Object.entries(measured)) {
       if (!/Extended|CAN/.test(name)) continue;
-      console.log(`  ${name}: ${figure(median(results) / goal)} of the goal of ${figure(goal)} records/s`);
+      console.log(
+        `  ${name}: ${figure(median(results) / goalPerSecond)} of the goal of ${figure(goalPerSecond)} records/s`,
+      );
     }
   },
 };

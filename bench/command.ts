@@ -12,8 +12,8 @@ import { startServices } from './parts/processes.ts';
 import { figure, median, printRatio, printRounds, seriesOf, TimeHistogram } from './parts/report.ts';
 
 const options = {
-  commands: [300, 'commands of a round, one after the other'],
-  rounds: [5, 'rounds of each'],
+  commands: [300, 'commands per round, one at a time'],
+  rounds: [5, 'rounds per contender'],
 } as const;
 
 /** Subscribes to a topic and calls back with each payload; resolves with the socket at the SUBACK. */
@@ -81,7 +81,7 @@ async function measure(count: number, once: (index: number) => Promise<unknown>)
 }
 
 export const benchmark = defineBenchmark(
-  'a command from the HTTP request to its answer with a simulated device, compared with a bare MQTT round trip',
+  'latency of a command over HTTP with a simulated device, compared with a bare MQTT round trip',
   options,
   async (engines, { commands, rounds }) => {
     const { token, secret, vehicles } = await createFleet(engines.pool, 1);

@@ -11,8 +11,8 @@ const settleMs = 3000;
 
 const options = {
   devices: [17_000, 'devices; the broker accepts seven eighths of its file descriptors, see ulimit -n'],
-  pending: [500, 'connections on their way at once'],
-  rounds: [3, 'rounds of each'],
+  pending: [500, 'concurrent connection attempts'],
+  rounds: [3, 'rounds per contender'],
 } as const;
 
 interface Connected {

@@ -10,14 +10,14 @@ import { figure, printRounds, printTable } from './parts/report.ts';
 
 const options = {
   devices: [17_000, 'connected devices; a process accepts seven eighths of its file descriptors, see ulimit -n'],
-  pending: [500, 'connections on their way at once'],
-  uploading: [500, 'devices that upload, each a packet after the answer to the one before'],
-  records: [25, 'records in a packet'],
-  packets: [60, 'packets of each uploading device in a round'],
+  pending: [500, 'concurrent connection attempts'],
+  uploading: [500, 'uploading devices; each sends a packet after the answer to the previous one'],
+  records: [25, 'records per packet'],
+  packets: [60, 'packets per uploading device and round'],
   rounds: [3, 'rounds of uploads'],
-  connections: [16, 'HTTP connections of each system, which are kept open'],
-  flespi: [200_000, 'records of flespi in a round, in arrays of 100'],
-  traccar: [20_000, 'records of Traccar in a round, one a request'],
+  connections: [16, 'keep-alive HTTP connections per system'],
+  flespi: [200_000, 'flespi records per round, in arrays of 100'],
+  traccar: [20_000, 'Traccar records per round, one per request'],
 } as const;
 
 /** Messages of a request: flespi sends arrays, Traccar a position at a time. */
@@ -52,7 +52,7 @@ interface Processes {
 
 /**
  * Uploads a number of records in each round, and prints records/s and the CPU time of a record.
- * @param recordsOfDevice of a round
+ * @param recordsOfDevice records of one device per round
  */
 async function measureRounds(
   { engines, gateway, ingest, devices, settings: { rounds } }: Processes,
@@ -105,7 +105,7 @@ async function measureSource(processes: Processes, format: keyof typeof messages
   const { engines, gateway, settings } = processes;
   const { connections, uploading } = settings;
   const fleet = await createFleet(engines.pool, uploading, { model: format, prefix: `${format}-` });
-  // Each connection is of its own source, so that the rate of a source limits none.
+  // One source per connection: the rate limit applies per source.
   const secrets = Array.from({ length: connections }, createSecret);
   for (const secret of secrets) {
     const source = [fleet.applicationId, format, hashSecret(secret)];

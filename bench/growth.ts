@@ -8,12 +8,12 @@ import { figure, printRatio, printRounds, type Series } from './parts/report.ts'
 const hourMs = 3_600_000;
 
 const options = {
-  connections: [100, 'devices that upload'],
-  inFlight: [20, 'uploads of one device that wait for their PUBACK'],
-  uploads: [200_000, 'uploads of a round'],
-  rounds: [3, 'rounds of each step'],
-  rows: ['1000000,10000000', 'steps of rows stored before, separated by commas'],
-  processes: ['1,2,4', 'steps of ingest processes, separated by commas'],
+  connections: [100, 'uploading devices'],
+  inFlight: [20, 'uploads in flight per device'],
+  uploads: [200_000, 'uploads per round'],
+  rounds: [3, 'rounds per step'],
+  rows: ['1000000,10000000', 'comma-separated numbers of rows stored before'],
+  processes: ['1,2,4', 'comma-separated numbers of ingest processes'],
 } as const;
 
 function readSteps(name: string, text: string): number[] {
@@ -50,7 +50,7 @@ function printSteps(series: Series, unit: string, goal: string): void {
 }
 
 export const benchmark = defineBenchmark(
-  'uploads/s by number of ingest processes and of stored rows',
+  'uploads/s by number of ingest processes and by number of stored rows',
   options,
   async (engines, settings) => {
     const [rowSteps, processSteps] = [readSteps('rows', settings.rows), readSteps('processes', settings.processes)];

@@ -11,9 +11,9 @@ import { figure, printRatio } from './parts/report.ts';
 const options = {
   readings: [1_000_000, 'readings stored'],
   vehicles: [50, 'vehicles of the application'],
-  offset: [0, 'readings that the second page of all vehicles skips; 0 is half of what is stored'],
-  limit: [10_000, 'readings of a page'],
-  rounds: [7, 'requests of each kind'],
+  offset: [0, 'readings that the deep page skips; 0 for half of those stored'],
+  limit: [10_000, 'readings per page'],
+  rounds: [7, 'requests per kind'],
 } as const;
 
 const columns = `vehicle_id, extract(epoch from time) as timestamp, latitude, longitude, angle, altitude, ignition, movement,
@@ -65,7 +65,7 @@ async function countHours({ databaseUrl, pool }: Engines): Promise<void> {
 }
 
 export const benchmark = defineBenchmark(
-  'a page of 10,000 readings over HTTP, of one vehicle and of all, compared with plain SQL for the same rows',
+  'a page of 10,000 readings over HTTP, for one vehicle and for all, compared with plain SQL for the same rows',
   options,
   async (engines, { readings, vehicles, limit, rounds, ...settings }) => {
     const until = new Date();

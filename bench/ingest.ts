@@ -21,17 +21,14 @@ const warmUpUploads = 50_000;
 const latencyRate = 15_000;
 
 const options = {
-  connections: [100, 'devices that upload'],
-  inFlight: [20, 'uploads of one device that wait for their PUBACK'],
-  uploads: [0, 'uploads of a round; 0 is what takes 10 s'],
-  rounds: [3, 'rounds of each contender'],
-  rate: [
-    0,
-    `uploads a second for the latencies alone; 0 is ${latencyRate} after the throughput, or half of that if it is less`,
-  ],
+  connections: [100, 'uploading devices'],
+  inFlight: [20, 'uploads in flight per device'],
+  uploads: [0, 'uploads per round; 0 for 10 s of load'],
+  rounds: [3, 'rounds per contender'],
+  rate: [0, `uploads/s, to measure only latencies; 0 for ${latencyRate} or half the throughput, whichever is less`],
   ingestProcesses: [1, 'ingest processes'],
-  readings: [1, 'readings of an upload; from 2 on, only throughput and only our pipeline'],
-  age: ['0d', 'age of the readings in days, such as 20d; from 1d on as with several readings'],
+  readings: [1, 'readings per upload; from 2 on, only throughput, without the bare pipeline'],
+  age: ['0d', 'age of the readings in days, such as 20d; from 1d on, as with several readings'],
   telegraf: ['', 'a Telegraf program to put under the same load'],
 } as const;
 type Contenders = Readonly<Record<string, Contender>>;
@@ -53,7 +50,7 @@ const rateOf = ({ uploadsPerSecond }: Measured): number => uploadsPerSecond;
 const pubackP50 = ({ pubackP50Ms }: Measured): number => pubackP50Ms;
 const pubackP99 = ({ pubackP99Ms }: Measured): number => pubackP99Ms;
 
-/** @returns the median uploads per second of our pipeline */
+/** @returns the median uploads per second of Odograph */
 function printThroughput(measured: Readonly<Record<string, readonly Measured[]>>): number {
   const rates = seriesOf(measured, rateOf);
   printRounds(rates, 'uploads/s');

@@ -6,7 +6,7 @@ import { startServices } from './parts/processes.ts';
 
 const options = {
   vehicles: [10_000, 'vehicles of the application'],
-  rounds: [9, 'requests of each kind'],
+  rounds: [9, 'requests per kind'],
 } as const;
 
 /** Stores the latest state of every vehicle, as ingest does after an upload of location, status and electric. */

@@ -21,8 +21,8 @@ const settlingMs = 5000;
 
 const options = {
   part: ['all', 'map, list, chart, or all of them'],
-  rate: [2000, 'uploads a second while the map is watched, each of another vehicle'],
-  mapSeconds: [60, 'how long each map is watched; docs/performance.md has figures of 600'],
+  rate: [2000, 'uploads/s while the map is watched, each for a different vehicle'],
+  mapSeconds: [60, 'seconds per map; the figures in docs/performance.md are for 600'],
 } as const;
 
 interface Console {
@@ -220,7 +220,7 @@ async function measureChart(console_: Console): Promise<void> {
 }
 
 export const benchmark = defineBenchmark(
-  'map, table and chart of the console in Chromium, drawn by software',
+  'map, table and chart of the console in Chromium, with software rendering',
   options,
   async (engines, { part, ...settings }) => {
     if (!['all', 'map', 'list', 'chart'].includes(part)) {

@@ -5,10 +5,10 @@ import { createFleet } from './parts/fleet.ts';
 import { figure, median, printTable } from './parts/report.ts';
 
 const options = {
-  connections: [100, 'devices that upload'],
-  inFlight: [20, 'uploads of one device that wait for their PUBACK'],
-  rate: [15_000, 'uploads a second; half of what the machine reaches'],
-  minutes: [60, 'how long'],
+  connections: [100, 'uploading devices'],
+  inFlight: [20, 'uploads in flight per device'],
+  rate: [15_000, 'uploads/s; choose half of what the machine reaches'],
+  minutes: [60, 'duration, minutes'],
   ingestProcesses: [1, 'ingest processes'],
 } as const;
 
@@ -28,7 +28,7 @@ function printMemory(samples: Readonly<Record<string, readonly number[]>>): void
 }
 
 export const benchmark = defineBenchmark(
-  'a constant load for an hour: memory of each process, and that every upload becomes a row',
+  'memory of each process under constant load for an hour; checks that every upload becomes a row',
   options,
   async (engines, settings) => {
     const { connections, rate, minutes, ingestProcesses } = settings;

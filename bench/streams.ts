@@ -12,10 +12,10 @@ import { startServices } from './parts/processes.ts';
 import { figure, printTable, TimeHistogram } from './parts/report.ts';
 
 const options = {
-  streams: [200, 'browsers; a tenth of them see the whole fleet as cells, the others a part of a city'],
+  streams: [200, 'browsers; a tenth of them see the whole fleet as cells, the others part of a city'],
   vehicles: [50_000, 'vehicles of the fleet'],
-  rate: [2000, 'uploads a second, each of another vehicle in that city'],
-  seconds: [30, 'how long'],
+  rate: [2000, 'uploads/s, each for a different vehicle in that city'],
+  seconds: [30, 'duration, seconds'],
 } as const;
 
 const streamsPerToken = 20;
@@ -25,7 +25,7 @@ const settlingMs = 5000;
 /** License plates of the probes begin with it, which finds them in the bytes of a stream without parsing it. */
 const probePlate = 'PROBE-';
 
-/** Where the vehicles of the load are (payloadTemplate). */
+/** Area of the vehicles under load (payloadTemplate). */
 const city = { west: 2.285, south: 48.806, width: 0.134, height: 0.1 };
 /** Share of the city's width and height that a browser shows. */
 const shown = 0.25;
@@ -99,7 +99,7 @@ function readEvents(text: string, received: Received, pubacks: ReadonlyMap<strin
 }
 
 export const benchmark = defineBenchmark(
-  'live streams of browsers, from the PUBACK of an upload to each of them',
+  'live streams: latency from the PUBACK of an upload to each browser',
   options,
   async (engines, { streams, vehicles, rate, seconds }) => {
     const fleet = await createFleet(engines.pool, Math.max(vehicles, rate + probes));

@@ -7,8 +7,8 @@ import { printTable } from './parts/report.ts';
 import type { Arrivals } from './parts/webhook-receiver.ts';
 
 const options = {
-  events: [100_000, 'events for the webhook'],
-  vehicles: [1000, 'vehicles whose events they are'],
+  events: [100_000, 'events to deliver'],
+  vehicles: [1000, 'vehicles that the events belong to'],
 } as const;
 
 const waitMs = 600_000;
@@ -27,7 +27,7 @@ async function endCommands(pool: Pool, applicationId: number, count: number): Pr
 }
 
 export const benchmark = defineBenchmark(
-  'events a second that one process delivers to a webhook',
+  'events/s that one process delivers to a webhook',
   options,
   async (engines, settings) => {
     const service = await startServices(engines, ['events'], { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' });

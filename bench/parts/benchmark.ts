@@ -12,7 +12,7 @@ export class UsageError extends Error {
   }
 }
 
-type Option<Value> = readonly [standard: Value, help: string];
+type Option<Value> = readonly [defaultValue: Value, help: string];
 type Options = Readonly<Record<string, Option<number> | Option<string>>>;
 export type Settings<Given extends Options> = {
   readonly [Name in keyof Given]: Given[Name][0] extends number ? number : string;
@@ -28,8 +28,8 @@ export interface Benchmark {
 const profile = ['', 'directory for CPU profiles of the services'] as const;
 const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function convert(name: string, text: string | undefined, standard: number | string): number | string {
-  if (text === undefined || typeof standard === 'string') return text ?? standard;
+function convert(name: string, text: string | undefined, defaultValue: number | string): number | string {
+  if (text === undefined || typeof defaultValue === 'string') return text ?? defaultValue;
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   throw new UsageError(`--${dashed(name)} must be an integer of 0 or more, not ${text}`);
@@ -47,8 +47,8 @@ export function readOptions<Given extends Options>(parameters: readonly string[]
     },
     writeErr: () => undefined,
   });
-  for (const [name, [standard, text]] of Object.entries(options)) {
-    command.option(`--${dashed(name)} <value>`, standard === '' ? text : `${text} (${standard})`);
+  for (const [name, [defaultValue, text]] of Object.entries(options)) {
+    command.option(`--${dashed(name)} <value>`, defaultValue === '' ? text : `${text} (${defaultValue})`);
   }
   try {
     command.parse(parameters, { from: 'user' });
@@ -59,7 +59,7 @@ export function readOptions<Given extends Options>(parameters: readonly string[]
   }
   const given = command.opts<Record<string, string | undefined>>();
   return Object.fromEntries(
-    Object.entries(options).map(([name, [standard]]) => [name, convert(name, given[name], standard)]),
+    Object.entries(options).map(([name, [defaultValue]]) => [name, convert(name, given[name], defaultValue)]),
   ) as Settings<Given>;
 }
 
@@ -81,7 +81,7 @@ export function defineBenchmark<const Given extends Options>(
   };
 }
 
-/** Measures each contender once in every round, in turns, so that all meet the same noise. @returns results by name */
+/** Measures the contenders in turns, so that all are exposed to the same noise. @returns results by name */
 export async function inTurns<Result>(
   contenders: Readonly<Record<string, (round: number) => Promise<Result>>>,
   rounds: number,

@@ -19,7 +19,7 @@ export interface Comparison {
 export interface Comparers {
   readonly client: HttpClient;
   readonly pool: Pool;
-  /** Copies the rows of a query out as text; resolves with the milliseconds measured by psql. */
+  /** Copies the rows of a query out as text; resolves with the milliseconds that psql reports. */
   readonly copyMs: ((query: string) => Promise<number>) | undefined;
 }
 

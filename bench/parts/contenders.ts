@@ -14,7 +14,7 @@ export interface Contender {
   readonly port: number;
   /** Table of its rows; undefined when it stores none. */
   readonly table: 'reading' | 'bare_reading' | typeof telegrafTable | undefined;
-  /** The load, whose connections stay open between rounds. */
+  /** Generates the load; its connections stay open between rounds. */
   readonly generator: ScriptProcess;
   readonly shape: LoadShape;
   /** Its processes by name, including the load generator. */

@@ -15,11 +15,11 @@ export interface StormSettings {
   port: number;
   deviceIds: { prefix: string; first: number; count: number };
   secret: string;
-  /** Maximum of connections on their way. */
+  /** Maximum number of concurrent connection attempts. */
   pending: number;
 }
 
-/** Times of records: UNIX ms of the first one of each device, and between two of a device. */
+/** Times of records: the first one of each device, UNIX ms, and the interval between two of a device. */
 export interface RecordTimes {
   firstMs: number;
   intervalMs: number;
@@ -36,14 +36,14 @@ export interface TeltonikaUpload extends RecordTimes {
 export interface SourceUpload extends RecordTimes {
   kind: 'forward';
   httpUrl: string;
-  /** Connections that are kept open; each forwards for devices of its own, a request after the answer to the last. */
+  /** Keep-alive connections; each forwards for its own devices and sends a request after the previous answer. */
   connections: number;
   format: 'flespi' | 'traccar';
   messagesPerRequest: number;
-  /** Of a source for each connection. */
+  /** Secret of the source of each connection. */
   secrets: readonly string[];
   deviceIds: readonly string[];
-  /** A multiple of the connections and of the messages of a request. */
+  /** A multiple of `connections` and of `messagesPerRequest`. */
   records: number;
 }
 
