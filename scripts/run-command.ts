@@ -15,7 +15,7 @@ export function runInstalled(program: string, ...parameters: string[]): boolean 
 }
 
 /**
- * Installs Python packages in an environment that later runs use again.
+ * Installs Python packages in a virtual environment that later runs reuse.
  * @param packages with their versions, such as cantools==45.1.0
  * @returns the folder of its programs
  * @throws Error `missing: …` without Python or a network

@@ -87,7 +87,7 @@ function isAllowed(file: SourceFile, target: string, specifier: string): boolean
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
-  // Code in a browser shares only the HTTP interface with the platform, and how fields are named.
+  // Browser code shares only the HTTP interface and the table of fields with the platform.
   if (file.workspace.startsWith('apps/')) return target === 'client' || specifier === '@odograph/contracts/fields';
   if (file.workspace === 'packages/client') return false;
   const own = allowed[file.workspace.slice('packages/'.length)] ?? [];

@@ -1,6 +1,6 @@
 /**
- * The kinds of alarms (docs/alarms.md), with the parameters that a rule of each needs; of several lists, exactly one. The
- * compiler asks for the condition, the schemas of parameters and the texts of a kind that is added here.
+ * The alarm kinds (docs/alarms.md) with the parameters that a rule of each requires; of several lists, exactly one.
+ * Adding a kind makes the compiler require its condition, the schemas of its parameters and its texts.
  */
 export const alarmKindParameters = {
   towing: [[]],
@@ -15,7 +15,7 @@ export const alarmKindParameters = {
 export type AlarmKind = keyof typeof alarmKindParameters;
 export const alarmKinds = Object.keys(alarmKindParameters) as AlarmKind[];
 
-/** The parameters of rules, besides the geofence. */
+/** Rule parameters except the geofence. */
 export interface AlarmParameters {
   /** silent: minutes without contact. */
   readonly afterMinutes?: number;

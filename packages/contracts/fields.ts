@@ -1,4 +1,4 @@
-// Imports nothing: the console has this table in the browser.
+// Imports nothing, because the console bundles this table for the browser.
 
 /** The name, unit and bounds of a field of a reading, for everything that shows it. */
 export interface FieldFacts {
@@ -6,17 +6,17 @@ export interface FieldFacts {
   readonly name: readonly [en: string, fr: string];
   /** Empty for words, flags, counts and texts. */
   readonly unit: string;
-  /** Decimals that are worth reading. */
+  /** Decimals to show. */
   readonly decimals: number;
   readonly minimum?: number;
   readonly maximum?: number;
   /** UNIX seconds or milliseconds, or ISO 8601. */
   readonly isTime?: true;
-  /** True or false; series have 1 and 0. */
+  /** True or false; 1 or 0 in series. */
   readonly isFlag?: true;
-  /** Devices send 0 for a value that they do not know. */
+  /** Devices send 0 for an unknown value. */
   readonly isUnknownAtZero?: true;
-  /** Another field that reports the same; of both, the newer value counts. */
+  /** Another field with the same quantity; the newer value of the two counts. */
   readonly sameAs?: string;
 }
 
@@ -30,7 +30,7 @@ const percent = (en: string, fr: string, options: Options = {}): FieldFacts =>
 const flag = (en: string, fr: string): FieldFacts => fact(en, fr, '', 0, { isFlag: true });
 const isUnknownAtZero = true;
 
-/** The fields of readings by group, in the order in which people read them (telemetry.ts has their schema). */
+/** The fields of readings by group, in display order (schemas: telemetry.ts). */
 export const readingFields = {
   location: {
     latitude: fact('Latitude', 'Latitude', '°', 5, { minimum: -90, maximum: 90 }),
@@ -58,8 +58,8 @@ export const readingFields = {
     maxCellVoltage: fact('Highest cell voltage', 'Tension de cellule maximale', 'V', 3, { isUnknownAtZero }),
     minCellTemperature: fact('Coldest cell', 'Cellule la plus froide', '°C', 1),
     maxCellTemperature: fact('Warmest cell', 'Cellule la plus chaude', '°C', 1),
-    lifetimePowerUse: fact('Used in its lifetime', 'Énergie consommée au total', 'kWh', 0, { isUnknownAtZero }),
-    lifetimeChargePower: fact('Charged in its lifetime', 'Énergie chargée au total', 'kWh', 0, { isUnknownAtZero }),
+    lifetimePowerUse: fact('Lifetime energy used', 'Énergie consommée au total', 'kWh', 0, { isUnknownAtZero }),
+    lifetimeChargePower: fact('Lifetime energy charged', 'Énergie chargée au total', 'kWh', 0, { isUnknownAtZero }),
   },
   fleet: {
     lock: fact('Lock', 'Verrouillage'),
@@ -69,7 +69,7 @@ export const readingFields = {
     immobilizer: fact('Immobilizer', 'Antidémarrage'),
     handbrake: fact('Handbrake', 'Frein à main'),
     lights: fact('Lights', 'Feux'),
-    vehicleKey: flag('Key in its holder', 'Clé dans son support'),
+    vehicleKey: flag('Key in holder', 'Clé dans son support'),
     fuel: fact('Fuel', 'Carburant', 'l', 1),
     fuelRange: percent('Fuel level', 'Niveau de carburant'),
     chargingAdapterStatus: fact('Charging cable', 'Câble de recharge'),
@@ -91,7 +91,7 @@ export const readingFields = {
   },
 } satisfies Readonly<Record<string, Readonly<Record<string, FieldFacts>>>>;
 
-/** The values of Bluetooth sensors by their keys; other keys are free names. */
+/** The values of Bluetooth sensors by key; other keys are free-form names. */
 export const sensorFields: Readonly<Record<string, FieldFacts>> = {
   temperature: fact('temperature', 'température', '°C', 1),
   humidity: percent('humidity', 'humidité'),
@@ -106,7 +106,7 @@ export const sensorFields: Readonly<Record<string, FieldFacts>> = {
   movement_count: fact('movements', 'mouvements'),
 };
 
-/** The fields that readings have as a quantity over time, by the names of exports and series. */
+/** The fields with a quantity over time, by their names in exports and series. */
 export const quantityFields = {
   ...readingFields.location,
   ...readingFields.status,

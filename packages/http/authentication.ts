@@ -30,7 +30,7 @@ declare module 'fastify' {
     operator: Operator;
   }
   interface FastifyContextConfig {
-    /** Lets `appId` in the query name the application, since a link of a page has no headers. */
+    /** Accepts the application as `appId` in the query, because a link cannot set headers. */
     isLinked?: true;
   }
 }
@@ -170,13 +170,13 @@ export const credentialOf = (request: FastifyRequest): string | undefined =>
   accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
 
 /**
- * The application that an operator acts for: in a header, or in the query of a path that a page links to.
+ * Returns the application that an operator acts for: from a header, or from the query of a linked path.
  * @throws Failure UNKNOWN_APPLICATION
  */
 function namedApplication({ headers, query, routeOptions }: FastifyRequest): string {
   const { appId } = routeOptions.config.isLinked ? (query as { appId?: string }) : {};
   const name = String(headers['x-application'] ?? appId ?? '');
-  // The query is not validated yet, and PostgreSQL has no text with NUL.
+  // The query is not validated yet, and PostgreSQL rejects text with NUL.
   if (name.includes('\0')) throw new Failure('UNKNOWN_APPLICATION');
   return name;
 }
@@ -246,7 +246,7 @@ function orSignIn(authenticate: Hook): Hook {
       if (!opensPage(request) || !(error instanceof Failure)) throw error;
       if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
       if (error.status !== 401) {
-        // The handler of bull-board would answer for its page. The request goes no further once the reply is awaited.
+        // Answered here, because bull-board's own error handler would take the failure. Returning the reply ends the request.
         answerFailure(error, request, reply);
         return reply;
       }

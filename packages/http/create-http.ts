@@ -5,7 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
-import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
+import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import { isAddress, networkOf } from '@odograph/runtime/network-address';
 import { currentTracer, type OpenSpan } from '@odograph/runtime/tracing';
@@ -39,7 +39,7 @@ function validateTypes(http: Http): void {
 }
 
 /** Creates the HTTP interface with everything that all routes share; the caller lets it listen and closes it. */
-export async function createHttp(config: Config, logger: Logger, limits: Limits = standardLimits): Promise<Http> {
+export async function createHttp(config: Config, logger: Logger, limits: Limits = defaultLimits): Promise<Http> {
   const http = Fastify({
     loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
     logController: new LogController({
@@ -237,7 +237,7 @@ function refuseWhileOverloaded(http: Http): void {
   });
 }
 
-/** A proxy in front keeps far fewer open; browsers without one need a few each. */
+/** A reverse proxy keeps far fewer open; without one, each browser needs a few. */
 const maxConnections = 10_000;
 
 /**

@@ -9,12 +9,12 @@ declare module 'fastify' {
     failure?: FailureCode;
   }
   interface FastifyInstance {
-    /** Explains to a person why an address does not open; only in a process with the console. */
+    /** Page that replaces 403 and 404 answers in a browser; only in a process with the console. */
     failurePage: { readonly html: string; readonly policy: string } | undefined;
   }
 }
 
-/** Whether a person opens an address in a browser, rather than a program that reads the interface. */
+/** Tells whether a browser navigates to an address, as opposed to a program that calls the interface. */
 export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   headers.authorization === undefined &&
@@ -22,8 +22,8 @@ export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
   !url.startsWith('/v1/');
 
 /**
- * Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. A browser that opens an unknown
- * or forbidden address gets a page.
+ * Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. A browser that navigates
+ * to an unknown or forbidden address gets a page.
  */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Failure } from '@odograph/contracts/failures';
 import { readConfig } from '@odograph/runtime/config';
-import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
+import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { hashSecret } from '@odograph/runtime/secrets';
@@ -64,7 +64,7 @@ export async function startHttp(settings: Record<string, string> = {}, limits: P
   const lines: { level: number; msg: string; requestId?: string }[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const config = readConfig(settings);
-  const http = await createHttp(config, logger, { ...standardLimits, ...limits });
+  const http = await createHttp(config, logger, { ...defaultLimits, ...limits });
   closes.push(() => http.close());
   addOperationRoutes(http, { services: () => new Map(), metrics: new Registry(), adminToken, config });
   const accounts: Accounts = {

@@ -69,7 +69,7 @@ export function nameSchemas(schema: JsonSchema, named: NamedSchemas): JsonSchema
   return { $ref: `#/components/schemas/${title}` };
 }
 
-/** Composes an example of a schema from the examples, standard values and words of its parts. */
+/** Composes an example of a schema from the examples, default values and words of its parts. */
 export function exampleOf(schema: JsonSchema): unknown {
   if (schema.examples !== undefined) return schema.examples[0];
   if (schema.default !== undefined) return schema.default;
@@ -95,13 +95,13 @@ export function exampleOf(schema: JsonSchema): unknown {
   }
 }
 
-/** Tests whether a member of an object may be left out: it is known, and not required or has a standard value. */
+/** Tests whether a member of an object may be left out: it is known, and not required or has a default value. */
 export function isOptional({ properties = {}, required = [] }: JsonSchema, name: string): boolean {
   const property = properties[name];
   return property !== undefined && (property.default !== undefined || !required.includes(name));
 }
 
-/** Removes members with a standard value from the required ones of an object: a request may leave them out. */
+/** Removes members with a default value from the required ones of an object: a request may leave them out. */
 export function withoutDefaults(schema: JsonSchema): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema;
   const needed = required.filter((name) => properties[name]?.default === undefined);

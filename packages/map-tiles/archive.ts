@@ -14,7 +14,7 @@ export interface Tile {
 export interface ArchiveProperties {
   /** 1 for vector tiles, 2 for PNG, 3 for JPEG, 4 for WebP (PMTiles specification 3, "Tile Type"). */
   readonly tileType: number;
-  /** 1 for none, 2 for gzip (PMTiles specification 3, "Compression"); that which encodeArchive expects without it. */
+  /** 1 for none, 2 for gzip (PMTiles specification 3, "Compression"); by default 2 for vector tiles, else 1. */
   readonly tileCompression?: number;
   readonly minZoom: number;
   readonly maxZoom: number;
@@ -35,12 +35,12 @@ const headerBytes = 127;
 /** Clients read this much at first (PMTiles specification 3, "Root Directory"). */
 const maxFirstReadBytes = 16_384;
 const leafEntries = 4096;
-/** More never fit into the first read. */
+/** More entries never fit into the first read. */
 const maxRootEntries = 16_384;
 const gzip = 2;
 const uncompressed = 1;
 
-/** Encodes a whole number as Protocol Buffers do, from which PMTiles and vector tiles have it. */
+/** Encodes a whole number as a Protocol Buffers varint, the integer encoding of PMTiles and vector tiles. */
 export function varint(value: number): number[] {
   const bytes: number[] = [];
   let left = value;
@@ -85,7 +85,7 @@ function encodeDirectories(entries: readonly Entry[]): { root: Buffer; leaves: B
   return { root: encodeDirectory(pointers), leaves: Buffer.concat(leaves) };
 }
 
-/** Whether contents follow each other in the order of the tiles (PMTiles specification 3, "Clustered"). */
+/** Tells whether the contents are in the order of the tiles (PMTiles specification 3, "Clustered"). */
 function areClustered(entries: readonly Entry[]): boolean {
   let end = 0;
   return entries.every(({ offset, length }) => {
@@ -96,8 +96,8 @@ function areClustered(entries: readonly Entry[]): boolean {
 }
 
 /**
- * Encodes what a PMTiles archive (PMTiles specification 3) has before the contents of its tiles.
- * @param entries in the order of their tile ids, none of them for the same tile
+ * Encodes the head of a PMTiles archive (PMTiles specification 3): everything before the tile contents.
+ * @param entries ordered by tile id, at most one per tile
  */
 export function encodeHead(properties: ArchiveProperties, entries: readonly Entry[]): Buffer {
   const { tileType, minZoom, maxZoom, bounds, metadata } = properties;

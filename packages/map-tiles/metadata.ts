@@ -1,6 +1,6 @@
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Reads the member `json`, in which tilemaker and MBTiles keep a part of the metadata as text. */
+/** Reads the member `json`, in which tilemaker and MBTiles store part of the metadata as text. */
 function nestedIn({ json }: Metadata): Metadata {
   if (typeof json !== 'string') return {};
   try {

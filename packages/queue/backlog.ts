@@ -5,8 +5,8 @@ import type { Redis } from '@odograph/runtime/redis';
 import { countUnfinishedJobs, type TypedQueue } from './queues.ts';
 
 const pollMs = 500;
-/** For uploads in a Redis without `maxmemory`. */
-const standardBytes = 2 * 1024 ** 3;
+/** Redis memory that uploads may fill without `maxmemory`. */
+const defaultMaxBytes = 2 * 1024 ** 3;
 /**
  * Part of Redis's `maxmemory` that uploads may fill. The rest is for what arrives between two measurements, and for ingest,
  * whose requests Redis would refuse too (OOM) once it is full.
@@ -42,7 +42,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   const { maxBacklogJobs } = options.limits;
   let jobs = 0;
   let bytes = 0;
-  let maxBytes = standardBytes;
+  let maxBytes = defaultMaxBytes;
   let isLogWritten = true;
   let isMeasuring = false;
 
@@ -55,7 +55,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     const [info, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
     isLogWritten = !/^aof_last_write_status:err/m.test(persistence);
     bytes = usedMemory(info);
-    maxBytes = usableMemory * maximumMemory(info) || standardBytes;
+    maxBytes = usableMemory * maximumMemory(info) || defaultMaxBytes;
     metrics.backlogBytes.set(bytes);
   };
   const measure = async (): Promise<void> => {

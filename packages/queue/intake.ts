@@ -11,8 +11,8 @@ import { type Backlog, type BacklogOptions, watchBacklog } from './backlog.ts';
 import { type DurableAdd, openDurableQueue } from './queues.ts';
 
 /**
- * Opens the connections to Redis, and the queues, of a service that accepts uploads and acknowledgements. Redis may be
- * unavailable, also at the start. @param name of the service, for its shutdown hooks
+ * Opens the Redis connections and the queues of a service that accepts uploads and acknowledgements. Redis may be
+ * unavailable, even at start. @param name of the service, for its shutdown hooks
  */
 export async function openIntakeQueues(
   { config, limits, logger, onStop }: Pick<ServiceHost, 'config' | 'limits' | 'logger' | 'onStop'>,
@@ -21,7 +21,7 @@ export async function openIntakeQueues(
 ) {
   const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix, REDIS_IS_DURABLE } = config;
   const redis = connectRedis(redisUrl, logger);
-  // Redis permits no other commands on a connection that subscribes.
+  // Redis accepts no other commands on a subscribed connection.
   const subscriber = connectRedis(redisUrl, logger);
   onStop(`${name} redis`, () => {
     redis.disconnect();

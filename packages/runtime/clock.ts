@@ -31,15 +31,15 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
 interface BackOff {
   readonly minMs: number;
   readonly maxMs: number;
-  /** By which it grows with each failure; 2 by default. */
+  /** Growth per failure; 2 by default. */
   readonly factor?: number;
 }
 
 /**
- * Computes the back-off before the next attempt, in milliseconds: it grows exponentially from `minMs` to `maxMs`, less a
- * random half, so that attempts that failed together are not repeated together. packages/client, which is published on its
- * own, has another one.
- * @param failures in a row, from 1
+ * Computes the back-off before the next attempt, in milliseconds. It grows exponentially from `minMs` to `maxMs`; a
+ * random reduction of up to half keeps attempts that failed together from being repeated together. packages/client has
+ * its own function, because it is published separately.
+ * @param failures consecutive failures, from 1
  */
 export function backOffMs(failures: number, { minMs, maxMs, factor = 2 }: BackOff, random = Math.random): number {
   return Math.min(maxMs, minMs * factor ** (failures - 1)) * (0.5 + random() / 2);

@@ -41,12 +41,12 @@ export function configOfService(config: ResolvedConfig, service: string): Resolv
   return Object.freeze({ ...config, DATABASE_URL: (own && config[own]) ?? config.DATABASE_URL });
 }
 
-/** Time for what a shutdown does apart from the drain and a command that waits for its acknowledgement. */
-const stopMs = 3000;
+/** Time for the rest of a shutdown, after the drain and the last command acknowledgement. */
+const stopTimeoutMs = 3000;
 
 /** The longest graceful shutdown, in ms. */
 export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS }: Config): number {
-  return SHUTDOWN_DRAIN_MS + ACK_TIMEOUT_MS + stopMs;
+  return SHUTDOWN_DRAIN_MS + ACK_TIMEOUT_MS + stopTimeoutMs;
 }
 
 /** Invalid settings; the message lists all faults, one per line. */

@@ -13,14 +13,14 @@ interface Texts {
   readonly rule?: string;
 }
 
-const port = (standard: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: 65535, default: standard, description });
-const whole = (standard: number, description: string, unit?: string, minimum = 1, maximum?: number) =>
-  Type.Integer({ minimum, ...(maximum && { maximum }), default: standard, description, ...(unit && { unit }) });
-const milliseconds = (standard: number, description: string, minimum = 1, maximum = 86_400_000) =>
-  whole(standard, description, 'ms', minimum, maximum);
-const text = (standard: string, description: string, pattern = '.') =>
-  Type.String({ pattern, default: standard, description });
+const port = (defaultValue: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: defaultValue, description });
+const whole = (defaultValue: number, description: string, unit?: string, minimum = 1, maximum?: number) =>
+  Type.Integer({ minimum, ...(maximum && { maximum }), default: defaultValue, description, ...(unit && { unit }) });
+const milliseconds = (defaultValue: number, description: string, minimum = 1, maximum = 86_400_000) =>
+  whole(defaultValue, description, 'ms', minimum, maximum);
+const text = (defaultValue: string, description: string, pattern = '.') =>
+  Type.String({ pattern, default: defaultValue, description });
 const flag = (description: string) => Type.Boolean({ default: false, description });
 const optional = (pattern: string, texts: Texts) => Type.Optional(Type.String({ pattern, ...texts }));
 const file = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
@@ -44,18 +44,18 @@ export const serviceDatabaseNames = Object.fromEntries(
 ) as { readonly [Name in Service]: `${Uppercase<Name>}_DATABASE_URL` };
 
 const serviceDatabase = databaseUrl(
-  `database of one service, signed in as its role ([security.md](security.md)); of \`QUERY\`, which only reads, also a replica. Services: ${services.map((name) => `\`${name.toUpperCase()}\``).join(', ')}`,
+  `database of one service, which signs in with its own role ([security.md](security.md)); \`QUERY\` only reads, so a replica is enough. Services: ${services.map((name) => `\`${name.toUpperCase()}\``).join(', ')}`,
   { absent: 'the same', row: '<SERVICE>_DATABASE_URL' },
 );
 const serviceDatabases = Object.fromEntries(
   Object.values(serviceDatabaseNames).map((name) => [name, serviceDatabase]),
 ) as Record<(typeof serviceDatabaseNames)[Service], typeof serviceDatabase>;
 
-const retention = (standard: number, description: string, row?: string) =>
-  Type.Integer({ minimum: 0, default: standard, unit: 'days', description, ...(row && { row }) });
-const retentionOfKind = (standard: number) =>
+const retention = (defaultValue: number, description: string, row?: string) =>
+  Type.Integer({ minimum: 0, default: defaultValue, unit: 'days', description, ...(row && { row }) });
+const retentionOfKind = (defaultValue: number) =>
   retention(
-    standard,
+    defaultValue,
     'remove ended commands, ended bookings and authorizations, cleared alarms, and audit rows (the chains still verify) that are older; 0 keeps them. Kinds: `COMMAND`, `BOOKING`, `ALARM`, `AUDIT`; and `QUARANTINE`, uploads in quarantine, of which the default is 90',
     '<KIND>_RETENTION_DAYS',
   );
@@ -189,7 +189,7 @@ export const Settings = Type.Object({
   }),
 });
 
-/** Settings of earlier versions that are not read any more. */
+/** Settings of earlier versions that are no longer read. */
 export const removedSettings = [
   ...['ALLOW_INCOMPLETE_DATABASE', 'ALLOW_UNREADABLE_VALUES', 'AUTHORIZATION_MAX_DAYS', 'EVENT_RETENTION_DAYS'],
   ...['EXPORT_DIRECTORY', 'EXPORT_JOBS_PER_APPLICATION', 'EXPORT_MAX_BYTES', 'FLESPI_URL'],
@@ -208,9 +208,12 @@ export function settingsTable(): string {
   const rows = new Map<string, string>();
   for (const [name, schema] of Object.entries<object>(Settings.properties)) {
     const texts = schema as Texts & { readonly default?: string | number | boolean };
-    const { default: standard = '', unit = '', absent = 'none', row = name, description } = texts;
+    const { default: defaultValue = '', unit = '', absent = 'none', row = name, description } = texts;
     if (rows.has(row)) continue;
-    rows.set(row, `| \`${row}\` | ${standard === '' ? absent : `${standard} ${unit}`.trim()} | ${description} |`);
+    rows.set(
+      row,
+      `| \`${row}\` | ${defaultValue === '' ? absent : `${defaultValue} ${unit}`.trim()} | ${description} |`,
+    );
   }
   return ['| name | default | meaning |', '| --- | --- | --- |', ...rows.values()].join('\n');
 }

@@ -22,10 +22,10 @@ export interface TestVehicle {
   secret: string;
 }
 
-/** For an application whose devices upload as fast as they can. */
+/** Columns of an application whose devices are not throttled in practice. */
 export const unthrottled = { device_uploads_per_second: 1_000_000, device_bytes_per_second: 1_000_000_000 };
 
-/** Creates an application with its own credentials. @param more columns of it, such as the rates of its devices */
+/** Creates an application with its own credentials. @param more further columns, such as the rates of its devices */
 export async function createApplication(
   db: Database,
   more: Partial<typeof unthrottled> = {},

@@ -40,8 +40,8 @@ export function useDirectory(): string {
   return directory;
 }
 
-/** Creates a directory that is removed after the test that runs. */
-export function directoryOfTest(): string {
+/** Creates a directory that is removed after the current test. */
+export function createTestDirectory(): string {
   const { directory, remove } = createDirectory();
   onTestFinished(remove);
   return directory;

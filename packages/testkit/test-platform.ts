@@ -7,7 +7,7 @@ import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
-import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
+import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
@@ -62,7 +62,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
 
 /** Tests send as fast as they can, from one address, and use fixed times years in the past. */
 const testLimits: Limits = {
-  ...standardLimits,
+  ...defaultLimits,
   maxLoginFailuresPerMinute: 100_000,
   maxConnectFailuresPerAddress: 1_000_000,
   deviceUploadsPerSecond: 1_000_000,

@@ -70,8 +70,8 @@ export class AccessFixture {
   /** POST /v1/bluetooth-token, by default for a driver who may DRIVE from an hour ago for two hours. */
   readonly issue = (changes: Record<string, unknown> = {}): Promise<ApiAnswer> => {
     const interval = { from: inHours(-1), until: inHours(1) };
-    const standard = { vehicleId: this.vehicle.id, userId: 'driver-1', level: 'DRIVE', ...interval };
-    return this.api.post('/v1/bluetooth-token', { ...standard, ...changes });
+    const defaults = { vehicleId: this.vehicle.id, userId: 'driver-1', level: 'DRIVE', ...interval };
+    return this.api.post('/v1/bluetooth-token', { ...defaults, ...changes });
   };
 
   /** Issues an authorization, which must succeed. @returns its id */

@@ -29,8 +29,8 @@ import { findTeltonikaDevice } from './teltonika/store-records.ts';
 const claimSeconds = 600;
 
 /**
- * Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise.
- * @param flespiUrl to which commands are sent for devices behind flespi
+ * Accepts uploads of devices and systems that do not use MQTT, into the same queue with the same guarantees.
+ * @param flespiUrl receives the commands for devices behind flespi
  */
 export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<Http> => ({
   name: 'gateway',
@@ -91,8 +91,8 @@ function createTeltonikaEndpoint(
       bytesPerSecond: limits.deviceBytesPerSecond,
     }),
     addresses: new DeviceThrottles({
-      uploadsPerSecond: limits.teltonikaUploadsPerSecondOfAddress,
-      bytesPerSecond: limits.teltonikaBytesPerSecondOfAddress,
+      uploadsPerSecond: limits.teltonikaUploadsPerSecondPerAddress,
+      bytesPerSecond: limits.teltonikaBytesPerSecondPerAddress,
     }),
     networks,
     limits: new ConnectionLimits({

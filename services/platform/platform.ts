@@ -7,7 +7,7 @@ import type { Http } from '@odograph/http/http';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
-import { type Limits, limits as standardLimits } from '@odograph/runtime/limits';
+import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import { collectDefaultMetrics, Gauge, Registry } from '@odograph/runtime/metrics';
 import { platformVersion } from '@odograph/runtime/platform-version';
@@ -44,7 +44,7 @@ async function open(
   logger: Logger,
   services: readonly Service<Http>[],
   shutdownHooks: ShutdownHooks,
-  { limits = standardLimits, ...allowed }: StartOptions,
+  { limits = defaultLimits, ...allowed }: StartOptions,
 ): Promise<Platform> {
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   await startTracing(config, platformVersion(), { logger, onStop });
@@ -203,7 +203,7 @@ function addProcessMetrics(metrics: Registry, config: Config): void {
 }
 
 function addDiskMetrics(metrics: Registry, { DATA_DIR }: Config): void {
-  // Exports may have a volume of their own.
+  // Exports may be on a volume of their own.
   const directories = Object.entries({ DATA_DIR, 'DATA_DIR/exports': join(DATA_DIR, 'exports') });
   const addGauge = (name: string, help: string, read: (disk: StatsFs) => number) =>
     new Gauge({

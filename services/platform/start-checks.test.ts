@@ -15,7 +15,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -26,7 +26,7 @@ import { checkBeforeStart, checkDatabase, checkRedis, requireSupported } from '.
 let directory: string;
 
 beforeEach(async () => {
-  directory = directoryOfTest();
+  directory = createTestDirectory();
 });
 
 /** Starts the platform as `npm start` does and collects what it prints. */

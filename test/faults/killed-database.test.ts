@@ -5,7 +5,7 @@ import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -17,7 +17,7 @@ let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL', () => {
   beforeEach(async () => {
-    dataDirectory = directoryOfTest();
+    dataDirectory = createTestDirectory();
     engine = await startEmbeddedTimescale({ dataDirectory });
     await migrate(engine.url);
     testbed = await openTestbed({ databaseUrl: engine.url });

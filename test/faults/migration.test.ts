@@ -5,7 +5,7 @@ import type { Database } from '@odograph/database/database';
 import { migrate } from '@odograph/database/migrate';
 import { eventually } from '@odograph/testkit/eventually';
 import { hasRedisServer } from '@odograph/testkit/programs';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Load } from './parts/load.fixture.ts';
@@ -58,7 +58,7 @@ async function duringLongRead(db: Database, work: () => Promise<void>): Promise<
 
 describe.skipIf(!hasRedisServer)('a migration under load', () => {
   beforeEach(async () => {
-    directory = directoryOfTest();
+    directory = createTestDirectory();
     database = await createSeparateDatabase();
   }, timeoutMs);
   afterEach(async () => {

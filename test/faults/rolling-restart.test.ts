@@ -3,7 +3,7 @@ import { connectDevice, type DeviceConnection } from '@odograph/simulator/device
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { directoryOfTest, useDatabase } from '@odograph/testkit/scopes';
+import { createTestDirectory, useDatabase } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
@@ -20,7 +20,7 @@ const db = useDatabase();
 let directory: string;
 let mqttPort: number;
 beforeEach(async () => {
-  directory = directoryOfTest();
+  directory = createTestDirectory();
   mqttPort = await freePort();
 });
 

@@ -17,7 +17,7 @@ import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/test
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startLoad } from '../faults/parts/load.fixture.ts';
@@ -31,7 +31,7 @@ let file: string;
 let passphraseFile: string;
 
 beforeEach(async () => {
-  directory = directoryOfTest();
+  directory = createTestDirectory();
   file = join(directory, 'odograph.backup');
   passphraseFile = join(directory, 'passphrase');
   await writeFile(passphraseFile, 'correct horse battery staple');

@@ -253,7 +253,7 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
     expect((await api.post('/v1/vehicle/privacy/off', { vehicleId: owner.vehicle.id })).body).toEqual({
       Privacy: false,
     });
-    // A day of a chunk that holds nothing else, and of an age that devices may upload.
+    // A day in a chunk without other readings, recent enough for uploads.
     const day = (Math.floor(Date.now() / 86_400_000) - 364) * 86_400;
     const halfPastTwelve = day + 12.5 * 3600;
     await sql`insert into privacy_period values (${Number(owner.vehicle.id)},

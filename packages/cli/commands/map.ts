@@ -4,7 +4,7 @@ import type { Bounds } from '../map/extract.ts';
 import { type AdminApi, UsageFailure } from '../server/admin-api.ts';
 import { command, flag, optional } from './command.ts';
 
-const mercatorLatitude = 85.05;
+const maxMercatorLatitude = 85.05;
 
 /** @throws UsageFailure */
 function parseBounds(text: string): Bounds {
@@ -14,21 +14,21 @@ function parseBounds(text: string): Bounds {
   if (numbers.length !== 4 || !isArea) {
     throw new UsageFailure('--bbox must be west,south,east,north in degrees, such as -5.2,41.3,9.6,51.1');
   }
-  return [west, Math.max(south, -mercatorLatitude), east, Math.min(north, mercatorLatitude)];
+  return [west, Math.max(south, -maxMercatorLatitude), east, Math.min(north, maxMercatorLatitude)];
 }
 
 /** @throws UsageFailure */
 function parseZoom(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,2}$/.test(text) || Number(text) > 22)
-    throw new UsageFailure('--max-zoom must be a whole number up to 22');
+    throw new UsageFailure('--max-zoom must be a whole number from 0 to 22');
   return Number(text);
 }
 
 /** @throws Error when no vehicle has a position */
 async function findFleet(api: AdminApi): Promise<Bounds> {
   const { bbox } = (await api.get('/v1/x/vehicles/area')) as { bbox?: string };
-  if (bbox === undefined) throw new Error('no vehicle has a position yet; name the area by --bbox');
+  if (bbox === undefined) throw new Error('no vehicle has a position yet; give the area with --bbox');
   return parseBounds(bbox);
 }
 
@@ -36,10 +36,10 @@ const otherMaps = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as const;
 
 function warnOfOtherMap(config: Config): void {
   const name = otherMaps.find((one) => config[one] !== undefined);
-  if (name !== undefined) process.stderr.write(`${name} is set: the console shows that map until you remove it\n`);
+  if (name !== undefined) process.stderr.write(`${name} is set: the console shows that map until you unset it\n`);
 }
 
-/** Shows progress in one line of a terminal. */
+/** Overwrites the progress line of a terminal. */
 function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
@@ -48,17 +48,18 @@ function showProgress(text: string): void {
 export const mapCommands = [
   command({
     name: 'map download',
-    summary: 'download the street map of an area into DATA_DIR/map.pmtiles; the same command again continues',
+    summary: 'download the street map of an area into DATA_DIR/map.pmtiles; run it again to resume',
     examples: ['map download --around-fleet', 'map download --bbox 9.4,47.0,9.7,47.3 --max-zoom 14'],
     options: {
-      bbox: optional('area as west,south,east,north in degrees; the host of the map learns it'),
-      'around-fleet': flag('the area of the latest positions, which the platform is asked for'),
-      from: optional('address of a PMTiles archive; the newest build of Protomaps without it'),
-      'max-zoom': optional('most detailed level, 0 to 15; that of the archive without it'),
+      bbox: optional('area as west,south,east,north in degrees; disclosed to the map server'),
+      'around-fleet': flag('the area of the latest positions, as the platform reports it'),
+      from: optional('URL of a PMTiles archive; by default the newest Protomaps build'),
+      'max-zoom': optional('highest zoom level, 0 to 22; by default, and at most, that of the archive'),
     },
     async run({ api, config }, { bbox, 'around-fleet': isAroundFleet, from, 'max-zoom': zoom }) {
       if ((bbox === undefined) === !isAroundFleet) throw new UsageFailure('give either --bbox or --around-fleet');
-      if (from !== undefined && !/^https?:\/\//.test(from)) throw new UsageFailure('--from must be an address');
+      if (from !== undefined && !/^https?:\/\//.test(from))
+        throw new UsageFailure('--from must be an http or https URL');
       const maxZoom = parseZoom(zoom);
       const bounds = bbox === undefined ? await findFleet(api) : parseBounds(bbox);
       warnOfOtherMap(config);

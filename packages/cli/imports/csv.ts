@@ -4,7 +4,7 @@ import { UsageFailure } from '../server/admin-api.ts';
 import { inspectFile, rowsOf } from './row-file.ts';
 import { type HistoryRow, numberOf } from './rows.ts';
 
-/** Where a reading has the columns of an export. */
+/** The field group of each export column. */
 const groupOf = new Map(
   (['location', 'status', 'electric'] as const).flatMap((group) =>
     Object.keys(readingFields[group]).map((name) => [name, group] as const),

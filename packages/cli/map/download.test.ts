@@ -15,7 +15,7 @@ const maxZoom = 7;
 const metadata = { attribution: 'Survey of Testland', json: JSON.stringify({ vector_layers: [{ id: 'earth' }] }) };
 const ocean = Buffer.from('ocean');
 
-/** Every tile of the world up to zoom 7, so that there are leaf directories; each fifth one is the same ocean. */
+/** Every tile of the world up to zoom 7, enough for leaf directories; every fifth one is the same ocean. */
 function worldTiles(): Tile[] {
   return Array.from({ length: maxZoom + 1 }, (_, z) => z).flatMap((z) =>
     Array.from({ length: 4 ** z }, (_, index) => {
@@ -35,7 +35,7 @@ let server: Server;
 let url: string;
 let directory: string;
 let file: string;
-/** Answers of the server before it fails. */
+/** Number of answers before the server fails. */
 let answersLeft: number;
 let hasRanges: boolean;
 let requestedBytes: number;
@@ -66,7 +66,7 @@ async function openArchive(): Promise<PMTiles> {
   const bytes = await readFile(file);
   const part = (offset: number, length: number) => new Uint8Array(bytes.subarray(offset, offset + length)).buffer;
   const source: Source = { getKey: () => file, getBytes: async (offset, length) => ({ data: part(offset, length) }) };
-  // The contents of the tests are not compressed.
+  // Tile contents are not compressed here.
   return new PMTiles(source, undefined, async (data, compression) =>
     compression === 2 && Buffer.from(data).readUInt16BE(0) === 0x1f8b
       ? new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
@@ -118,7 +118,7 @@ it('continues an interrupted download, and keeps the previous file until the new
   expect(whole.equals(previous)).toBe(false);
 });
 
-it('refuses an area that is too large with its size, before any tile is read', async () => {
+it('rejects an area that is too large with its size, before it reads any tile', async () => {
   const large = { ...properties, maxZoom: 15 };
   const archive = Buffer.concat(encodeArchive(large, tiles.slice(0, 5)));
   const huge = createServer(({ headers }, response) => {
@@ -131,15 +131,15 @@ it('refuses an area that is too large with its size, before any tile is read', a
   huge.close();
 });
 
-it('names a server without ranges, and one that does not have the file', async () => {
+it('reports a server that ignores range requests, and one without the file', async () => {
   hasRanges = false;
-  await expect(download()).rejects.toThrow('ignores ranges of bytes');
+  await expect(download()).rejects.toThrow('ignores range requests');
   hasRanges = true;
   answersLeft = 0;
   await expect(download()).rejects.toThrow('answers with status 404');
 });
 
-it('finds the newest build of the schema that the console draws, or the one of an interrupted download', async () => {
+it('finds the newest build with a schema that the console draws, or that of an interrupted download', async () => {
   const keys = ['20261120', '20261122', '20261121'].map((day) => ({ key: `${day}.pmtiles`, version: '4.15.2' }));
   const builds = createServer((_, response) => {
     response.end(JSON.stringify([...keys, { key: '20261123.pmtiles', version: '5.0.0' }]));

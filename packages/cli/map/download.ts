@@ -7,11 +7,11 @@ import { RangeSource } from './range-source.ts';
 export interface MapRequest {
   readonly bounds: Bounds;
   readonly maxZoom: number | undefined;
-  /** Address of a PMTiles archive; the newest build of Protomaps when undefined. */
+  /** URL of a PMTiles archive; the newest Protomaps build when undefined. */
   readonly from: string | undefined;
 }
 
-/** A map that was downloaded. */
+/** A downloaded map. */
 export interface MapDownload {
   readonly file: string;
   readonly from: string;
@@ -27,8 +27,8 @@ const protomapsBuilds = 'https://build.protomaps.com/';
 const schemaVersion = /^4\./;
 
 const maxRequestBytes = 4 * 1024 ** 2;
-/** Reading on is faster than another request. */
-const maxGapBytes = 64 * 1024;
+/** Reading this many unneeded bytes is faster than another request. */
+const maxUnneededBytes = 64 * 1024;
 const parallelRequests = 4;
 
 /**
@@ -38,7 +38,7 @@ const parallelRequests = 4;
  */
 export async function findBuild(preferred: string | undefined, index = protomapsIndex): Promise<string> {
   const response = await fetch(index).catch((cause: unknown) => {
-    throw new Error(`no answer from ${index}; name an archive by --from`, { cause });
+    throw new Error(`no answer from ${index}; give an archive with --from`, { cause });
   });
   const builds: unknown = await response.json().catch(() => undefined);
   const urls = (Array.isArray(builds) ? builds : [])
@@ -46,11 +46,12 @@ export async function findBuild(preferred: string | undefined, index = protomaps
     .map(({ key }) => `${protomapsBuilds}${key}`)
     .sort();
   const newest = urls.at(-1);
-  if (newest === undefined) throw new Error(`${index} lists no build of the map; name an archive by --from`);
+  if (newest === undefined)
+    throw new Error(`${index} lists no build with schema version 4; give an archive with --from`);
   return preferred !== undefined && urls.includes(preferred) ? preferred : newest;
 }
 
-/** What a partial file holds, kept beside it. */
+/** Describes a partial file; stored next to it. */
 interface Journal {
   readonly from: string;
   readonly etag: string | undefined;
@@ -68,12 +69,12 @@ async function readJournal(path: string): Promise<Journal | undefined> {
   }
 }
 
-/** Contents that one request reads, with what lies between them. */
+/** Contents that one request reads, including the bytes between them. */
 interface Chunk {
   readonly offset: number;
   length: number;
   readonly contents: Content[];
-  /** Where it ends in the extract. */
+  /** Offset of its end in the extract. */
   end: number;
 }
 
@@ -84,7 +85,7 @@ function chunksOf({ head, contents }: Extract): Chunk[] {
     end += content.length;
     const last = chunks.at(-1);
     const length = content.offset + content.length - (last?.offset ?? 0);
-    if (last && content.offset - (last.offset + last.length) <= maxGapBytes && length <= maxRequestBytes) {
+    if (last && content.offset - (last.offset + last.length) <= maxUnneededBytes && length <= maxRequestBytes) {
       Object.assign(last, { length, end });
       last.contents.push(content);
     } else chunks.push({ ...content, contents: [content], end });
@@ -125,7 +126,7 @@ async function writeContents(
   await file.sync();
 }
 
-/** Opens the partial file behind the last whole chunk, or with the head alone. @returns the bytes that it has */
+/** Opens the partial file, truncated to whole chunks or new with only the head. @returns it with its size in bytes */
 async function openPartial(path: string, extract: Extract, isContinued: boolean) {
   const file = await open(path, isContinued ? 'a' : 'w');
   const { size } = await file.stat();
@@ -140,10 +141,10 @@ async function openPartial(path: string, extract: Extract, isContinued: boolean)
 }
 
 /**
- * Downloads the tiles of an area from a PMTiles archive and replaces a file with them at once. An interrupted download
- * is kept as `FILE.part` and continued by the same request.
- * @param onProgress takes a text for people
- * @throws Error when the source cannot be read by ranges, the area is too large, or the disk is too small
+ * Downloads the tiles of an area from a PMTiles archive and replaces a file with them atomically. An interrupted
+ * download stays as `FILE.part`; the same request resumes it.
+ * @param onProgress receives a message for people
+ * @throws Error when the source cannot be read by ranges, the area is too large, or the disk lacks space
  */
 export async function downloadMap(
   path: string,

@@ -6,16 +6,16 @@ import type { RangeSource } from './range-source.ts';
 /** West, south, east and north, degrees. */
 export type Bounds = readonly [west: number, south: number, east: number, north: number];
 
-/** Bytes of the source, which follow each other in the extract. */
+/** A byte range of the source. The extract holds its contents without bytes between them. */
 export interface Content {
   readonly offset: number;
   readonly length: number;
 }
 
-/** An archive with the tiles of an area, to be written: its head, then contents of the source. */
+/** The plan of an archive with the tiles of an area: its head, then contents of the source. */
 export interface Extract {
   readonly head: Buffer;
-  /** In the order of the source, none of them twice. */
+  /** In source order, without duplicates. */
   readonly contents: readonly Content[];
   /** Size of the file, head included. */
   readonly bytes: number;
@@ -23,7 +23,7 @@ export interface Extract {
   readonly maxZoom: number;
 }
 
-/** More would be slow to look up, and more than a map of a fleet needs. */
+/** More tiles would be slow to look up; the map of a fleet needs far fewer. */
 const maxTiles = 6_000_000;
 const maxBytes = 20 * 1024 ** 3;
 const parallelDirectories = 8;
@@ -32,7 +32,7 @@ const vectorTiles = 1;
 /** Formats a number of bytes in GiB. */
 export const formatGib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(bytes < 1024 ** 3 ? 3 : 1)} GiB`;
 
-/** Does work for items, several at a time. @returns the results in the order of the items */
+/** Processes items, at most `parallel` at a time. @returns the results in the order of the items */
 export async function* inOrder<Item, Result>(
   items: Iterable<Item>,
   parallel: number,
@@ -41,7 +41,7 @@ export async function* inOrder<Item, Result>(
   const running: Promise<Result>[] = [];
   for (const item of items) {
     const result = work(item);
-    // A failure is reported when its turn comes.
+    // Not an unhandled rejection: the `yield` below reports the failure.
     result.catch(() => undefined);
     running.push(result);
     const [first] = running;
@@ -52,7 +52,7 @@ export async function* inOrder<Item, Result>(
   for (const result of running) yield await result;
 }
 
-/** The tiles of a zoom that an area touches, as the first and last column and row. */
+/** Returns the first and last column and row of the tiles that an area touches at a zoom level. */
 function tilesAt([west, south, east, north]: Bounds, zoom: number) {
   const across = 2 ** zoom;
   const clamp = (index: number) => Math.max(0, Math.min(across - 1, Math.floor(index)));
@@ -81,7 +81,7 @@ function tileIdsOf(bounds: Bounds, minZoom: number, maxZoom: number): Float64Arr
   return Float64Array.from(ids).sort();
 }
 
-/** Finds the first index whose id is not below `id`. */
+/** Returns the index of the first element that is at least `id`. */
 function indexFrom(ids: Float64Array, id: number): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
@@ -92,7 +92,7 @@ function indexFrom(ids: Float64Array, id: number): number {
   return low;
 }
 
-/** Adds the part of a run of tiles that is asked for; its offset is still that of the source. */
+/** Adds the requested tiles of a run; their offset is still that of the source. */
 function addRun(found: Entry[], ids: Float64Array, { tileId, offset, length, runLength }: Entry): void {
   for (let index = indexFrom(ids, tileId); index < ids.length; index += 1) {
     const id = ids[index] ?? 0;
@@ -103,10 +103,10 @@ function addRun(found: Entry[], ids: Float64Array, { tileId, offset, length, run
   }
 }
 
-/** Whether one of the ids is in the half-open interval. */
+/** Tells whether one of the ids is in the half-open interval. */
 const hasId = (ids: Float64Array, from: number, until: number): boolean => (ids[indexFrom(ids, from)] ?? until) < until;
 
-/** Finds the entries of tiles, reading only the leaf directories that have some of them. */
+/** Finds the entries of tiles; reads only the leaf directories that contain some of them. */
 async function findEntries(
   { source, cache }: PMTiles,
   header: Header,
@@ -134,7 +134,7 @@ async function findEntries(
   return found.sort((one, other) => one.tileId - other.tileId);
 }
 
-/** Gives entries the offsets that their contents have in the extract. */
+/** Assigns entries the offsets of their contents in the extract. */
 function layOut(found: readonly Entry[]): { entries: Entry[]; contents: Content[]; bytes: number } {
   const lengths = new Map(found.map(({ offset, length }) => [offset, length]));
   const contents = [...lengths]
@@ -151,12 +151,12 @@ function layOut(found: readonly Entry[]): { entries: Entry[]; contents: Content[
 }
 
 function tooLarge(amount: string): Error {
-  return new Error(`the area is too large: ${amount}; name a smaller one, or fewer levels by --max-zoom`);
+  return new Error(`the area is too large: ${amount}; choose a smaller area or a lower --max-zoom`);
 }
 
 async function readHeader(archive: PMTiles, url: string): Promise<Header> {
   return archive.getHeader().catch((error: Error) => {
-    // The library's own failures do not name the file.
+    // The errors of the library do not name the file.
     throw error.message.includes(url) ? error : new Error(`${url} is not a PMTiles archive`);
   });
 }
@@ -169,9 +169,9 @@ async function readBasemap(archive: PMTiles, { tileType }: Header, url: string):
 }
 
 /**
- * Finds what an archive with the tiles of an area consists of.
- * @param maxZoom at most that of the source; that of the source when undefined
- * @throws Error when the source is no map that the console draws, or the area is too large
+ * Plans an archive with the tiles of an area.
+ * @param maxZoom capped at that of the source; that of the source when undefined
+ * @throws Error when the console cannot draw the source, or the area is too large
  */
 export async function planExtract(
   source: RangeSource,
@@ -191,7 +191,7 @@ export async function planExtract(
   const found = await findEntries(archive, header, tileIdsOf(bounds, header.minZoom, zoom), onProgress);
   const { entries, contents, bytes } = layOut(found);
   if (bytes > maxBytes) throw tooLarge(formatGib(bytes));
-  if (entries.length === 0) throw new Error(`${source.url} has no tile of the area`);
+  if (entries.length === 0) throw new Error(`${source.url} has no tile in the area`);
   const properties: ArchiveProperties = {
     ...{ tileType: header.tileType, tileCompression: header.tileCompression, bounds },
     ...{ minZoom: header.minZoom, maxZoom: zoom, metadata: { ...metadata, source: source.url } },

@@ -6,18 +6,18 @@ const requestTimeoutMs = 60_000;
 const maxAttempts = 5;
 const backOff = { minMs: 1000, maxMs: 10_000 };
 
-/** A failure that a later attempt may not have. */
-class PassingFailure extends Error {}
+/** A failure that is worth a retry. */
+class TransientFailure extends Error {}
 
 function causeOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return cause instanceof Error ? cause.message : String(error instanceof Error ? error.message : error);
 }
 
-/** A file on a web server, read by ranges of bytes (RFC 9110, section 14). */
+/** A file on a web server, read with range requests (RFC 9110, section 14). */
 export class RangeSource implements Source {
   readonly url: string;
-  /** Identifies the version of the file; undefined before the first answer, and of a server without entity tags. */
+  /** Entity tag of the file; undefined before the first answer, and if the server sends none. */
   etag: string | undefined;
 
   constructor(url: string) {
@@ -34,15 +34,15 @@ export class RangeSource implements Source {
   }
 
   /**
-   * Reads bytes, fewer where the file ends; failures of the network and of a busy server are retried four times.
-   * @throws Error when the server does not answer, has no ranges, or replaced the file since the first answer
+   * Reads bytes, fewer at the end of the file. Retries network failures and answers of an overloaded server four times.
+   * @throws Error when the server does not answer or ignores ranges, or the file changed since the first answer
    */
   async read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#request(offset, length);
       } catch (error) {
-        if (!(error instanceof PassingFailure) || attempt === maxAttempts) throw error;
+        if (!(error instanceof TransientFailure) || attempt === maxAttempts) throw error;
         await delay(backOffMs(attempt, backOff));
       }
     }
@@ -54,7 +54,7 @@ export class RangeSource implements Source {
       signal: AbortSignal.timeout(requestTimeoutMs),
     };
     const response = await fetch(this.url, init).catch((error: unknown) => {
-      throw new PassingFailure(`no answer from ${this.url}: ${causeOf(error)}`);
+      throw new TransientFailure(`no answer from ${this.url}: ${causeOf(error)}`);
     });
     if (response.status !== 206) {
       await response.body?.cancel();
@@ -62,16 +62,17 @@ export class RangeSource implements Source {
     }
     const etag = response.headers.get('etag') ?? undefined;
     this.etag ??= etag;
-    if (etag !== this.etag) throw new Error(`${this.url} was replaced meanwhile; run the command again`);
+    if (etag !== this.etag) throw new Error(`${this.url} changed during the download; run the command again`);
     const bytes = await response.arrayBuffer().catch((error: unknown) => {
-      throw new PassingFailure(`the answer of ${this.url} ended early: ${causeOf(error)}`);
+      throw new TransientFailure(`the answer of ${this.url} ended early: ${causeOf(error)}`);
     });
     return new Uint8Array(bytes);
   }
 
   #failureOf(status: number): Error {
-    if (status === 200) return new Error(`${this.url} ignores ranges of bytes; name a server that answers them`);
+    if (status === 200)
+      return new Error(`${this.url} ignores range requests; give an archive on another server with --from`);
     const message = `${this.url} answers with status ${status}`;
-    return status === 429 || status >= 500 ? new PassingFailure(message) : new Error(message);
+    return status === 429 || status >= 500 ? new TransientFailure(message) : new Error(message);
   }
 }

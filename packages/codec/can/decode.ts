@@ -270,7 +270,7 @@ export interface ModelDatabase {
   readonly signals: number;
   /** Keys of values that are removed with private positions. */
   readonly positionKeys: readonly string[];
-  /** By the key of the value; values without a unit are left out. */
+  /** By the key of the value; values without a unit are omitted. */
   readonly units: ReadonlyMap<string, string>;
   readonly decode: FrameValues;
 }

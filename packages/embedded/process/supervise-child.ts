@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { ChildArguments, ChildMessage, ParentMessage } from './child-service.ts';
 import { readPassword } from './password.ts';
 
-/** Options that every embedded engine has. */
+/** Options of every embedded engine. */
 export interface EngineOptions {
   /** Holds the data of the engine; created when it is missing. */
   dataDirectory: string;

@@ -11,7 +11,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasOpenssl } from '@odograph/testkit/programs';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSocket } from '../broker.fixture.ts';
@@ -117,7 +117,7 @@ describe.skipIf(!hasOpenssl)('changed certificate files', () => {
 });
 
 it.skipIf(!hasOpenssl)('accepts uploads over TLS and over plain connections', async () => {
-  const directory = directoryOfTest();
+  const directory = createTestDirectory();
   const { certificate, key } = createSelfSigned(directory, 'localhost');
   const port = String(await freePort());
   const settings = { MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key, MQTTS_PORT: port };

@@ -38,7 +38,7 @@ interface EndpointOptions {
   readonly intake: MessageIntake;
   readonly usage: UsageCounts;
   readonly metrics: GatewayMetrics;
-  readonly standard: Limits;
+  readonly defaults: Limits;
   /** Why nothing can be stored now; undefined when it can. */
   unavailable(): string | undefined;
 }
@@ -123,7 +123,7 @@ async function admit(
   request.sender = sender;
   const announced = request.headers['content-length'];
   const bytes = endpoint.method === 'GET' ? 0 : announced === undefined ? maximumBodyBytes : Number(announced);
-  options.limits.take(idOf(sender), ratesOf(sender, options.standard), Math.min(bytes, maximumBodyBytes));
+  options.limits.take(idOf(sender), ratesOf(sender, options.defaults), Math.min(bytes, maximumBodyBytes));
   const reason = options.unavailable();
   if (reason !== undefined) throw new Failure('OVERLOADED', reason, { retryAfterSeconds });
   const heldBytes = Math.min(bytes, maximumBodyBytes) + overheadBytes;
@@ -166,17 +166,17 @@ function basicCredentials(value: string): [name: string, secret: string] {
 const idOf = (sender: Sender) =>
   sender.kind === 'source' ? `source ${sender.source.id}` : `device ${sender.device.id}`;
 
-function ratesOf(sender: Sender, standard: Limits): SenderRates {
+function ratesOf(sender: Sender, defaults: Limits): SenderRates {
   if (sender.kind === 'source') {
     return {
-      requestsPerSecond: standard.sourceRequestsPerSecond,
-      bytesPerSecond: standard.sourceBytesPerSecond,
+      requestsPerSecond: defaults.sourceRequestsPerSecond,
+      bytesPerSecond: defaults.sourceBytesPerSecond,
     };
   }
   const { uploadsPerSecond, bytesPerSecond } = sender.device;
   return {
-    requestsPerSecond: uploadsPerSecond ?? standard.deviceUploadsPerSecond,
-    bytesPerSecond: bytesPerSecond ?? standard.deviceBytesPerSecond,
+    requestsPerSecond: uploadsPerSecond ?? defaults.deviceUploadsPerSecond,
+    bytesPerSecond: bytesPerSecond ?? defaults.deviceBytesPerSecond,
   };
 }
 
@@ -252,7 +252,7 @@ export async function openSourceEndpoints(
   const usage = new UsageCounts(db, logger);
   onStop('counts of sources', () => usage.stop());
   await addSourceEndpoints(http, {
-    ...{ standard: limits, metrics, held, usage },
+    ...{ defaults: limits, metrics, held, usage },
     senders: new Senders({
       ...{ db, logger },
       failuresPerSecret: limits.maxLoginFailuresPerMinute,

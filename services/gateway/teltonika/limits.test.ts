@@ -77,7 +77,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('drops and counts the datagrams of an address above its rate', async () => {
-    const gateway = await startGateway({}, { teltonikaUploadsPerSecondOfAddress: 1 });
+    const gateway = await startGateway({}, { teltonikaUploadsPerSecondPerAddress: 1 });
     const device = await createTracker(gateway, 'udp');
     expect(await device.send()).toBe(1);
     for (let count = 0; count < 20; count += 1) await device.write(Buffer.alloc(20));
@@ -85,7 +85,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('reads the connections of an address no faster than its rate', async () => {
-    const gateway = await startGateway({}, { teltonikaUploadsPerSecondOfAddress: 1 });
+    const gateway = await startGateway({}, { teltonikaUploadsPerSecondPerAddress: 1 });
     const throttled = () => gateway.metrics.getSingleMetricAsString('odograph_gateway_throttled_total');
     expect(await throttled()).toContain('total 0');
     const trackers = [];

@@ -7,7 +7,7 @@ import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import type { ApiAnswer, ApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
-import { directoryOfTest } from '@odograph/testkit/scopes';
+import { createTestDirectory } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { importRecords } from '../registration.fixture.ts';
@@ -77,7 +77,7 @@ async function startPlatform(path: string, limits: Partial<typeof testLimits> = 
 
 beforeEach(async () => {
   nowMs = Date.UTC(2026, 5, 1);
-  directory = directoryOfTest();
+  directory = createTestDirectory();
 });
 afterEach(async () => {
   await platform?.stop();

@@ -20,7 +20,7 @@ export interface FloodOptions {
   readonly hostileDevices: number;
   /** Between two uploads of an honest device. */
   readonly intervalMs: number;
-  /** Of hostile devices; the standard ones without it. */
+  /** Rates of the hostile devices; the defaults if absent. */
   readonly rates?: { readonly device_uploads_per_second: number; readonly device_bytes_per_second: number };
 }
 
