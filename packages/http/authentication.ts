@@ -246,7 +246,7 @@ function orSignIn(authenticate: Hook): Hook {
       if (!opensPage(request) || !(error instanceof Failure)) throw error;
       if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
       if (error.status !== 401) {
-        // Answered here, because bull-board's own error handler would take the failure. Returning the reply ends the request.
+        // Answered here: bull-board's own error handler would take the failure. Returning the reply ends the request.
         answerFailure(error, request, reply);
         return reply;
       }

@@ -26,7 +26,7 @@ function createAnnouncement(redis: Redis, prefix: string, logger: Logger): () =>
   };
 }
 
-/** A year: a longer one would outlive any change of mind. */
+/** A year: limits how long a forgotten authorization opens a vehicle. */
 const maxAuthorizationMs = 366 * 86_400_000;
 
 /** Authorizations, device keys, driver lists and bookings: the service that issues access to vehicles. */

@@ -43,10 +43,10 @@ function createWatch(commandId: string) {
   let wake: (() => void) | undefined;
   return {
     end: () => ended,
-    async changed(milliseconds: number): Promise<boolean> {
+    async changed(timeoutMs: number): Promise<boolean> {
       if (!isNotified) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, milliseconds);
+          const timer = setTimeout(resolve, timeoutMs);
           wake = () => {
             clearTimeout(timer);
             resolve();
@@ -80,8 +80,8 @@ function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
 /**
  * Opens the announcements of commands; the caller closes the subscription.
  *
- * Requests are woken through a channel of their own rather than through the stream of changes: the stream reaches the
- * disk of Redis in groups of 50 ms, and its readers receive the changes of every vehicle.
+ * Requests are woken through a separate channel rather than the stream of changes: Redis writes the stream to disk in
+ * groups of 50 ms, and its readers receive the changes of every vehicle.
  * @param redis publishes, besides other commands
  * @param changes announces the commands to the live stream as well
  */
@@ -92,7 +92,7 @@ export function openCommandEvents(
 ): CommandEvents {
   const channel = `${config.QUEUE_PREFIX}:commands`;
   const origin = randomUUID();
-  /** Emits ends by the id of the vehicle. */
+  /** Emits the ends of commands by vehicle id. */
   const ends = new EventEmitter().setMaxListeners(0);
   const notify = (end: CommandEnd) => ends.emit(String(end.vehicleId), end);
 

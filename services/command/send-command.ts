@@ -243,7 +243,7 @@ async function awaitEarlier(
   }
 }
 
-/** The platform's own session at the MQTT broker, the only one that may publish commands and key lists. */
+/** The platform's own session at the MQTT broker; no other one may publish commands and key lists. */
 export class CommandPublisher {
   readonly #client: MqttClient;
 
@@ -276,10 +276,10 @@ export class CommandPublisher {
     return this.#client.connected;
   }
 
-  /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
-  open(milliseconds: number): Promise<void> {
+  /** Connects, and from then on always reconnects; resolves with the first connection, or after `timeoutMs`. */
+  open(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
+      const timer = setTimeout(resolve, timeoutMs);
       this.#client.once('connect', () => {
         clearTimeout(timer);
         resolve();

@@ -23,13 +23,13 @@ import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
 
-/** Opens the file of the map, and logs when it cannot be used: the console then shows the outlines of countries. */
+/** Opens the map file and logs when it is unusable: the console then shows only country outlines. */
 function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile {
   const { MAP_TILES: path = join(config.DATA_DIR, 'map.pmtiles') } = config;
   return new PmtilesFile(path, config.MAP_TILES === undefined, (state) => {
     if (state === undefined) return;
     if (state.fault === undefined) logger.info({ file: path }, 'map in use');
-    else logger.error({ file: path }, `the map ${path} ${state.fault}; the console shows outlines of countries only`);
+    else logger.error({ file: path }, `the map ${path} ${state.fault}; the console shows only country outlines`);
   });
 }
 
@@ -59,7 +59,7 @@ export const consoleService: Service<Http> = {
     };
     const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
     host.onStop('console queue of imports', durable.close);
-    await showFailures(http, mapOrigin(config));
+    await loadFailurePage(http, mapOrigin(config));
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
@@ -118,12 +118,12 @@ const screens = [
   '/profile',
 ];
 
-/** Files by which a browser installs the console as an application. */
+/** Files that let a browser install the console as an application. */
 const installation = ['manifest.webmanifest', 'service-worker.js', 'icon.png'];
 
-/** Has browsers that open an unknown or forbidden address show the console, which says so, and leads to its map. */
-async function showFailures(http: Http, mapOrigin: string | undefined): Promise<void> {
-  // The interface is generated before the console is built.
+/** Answers browsers at unknown and forbidden addresses with the console, which shows the reason. */
+async function loadFailurePage(http: Http, mapOrigin: string | undefined): Promise<void> {
+  // index.html does not exist yet when the build generates the interface.
   const html = await readFile(`${built}index.html`, 'utf8').catch(() => undefined);
   if (html !== undefined) http.failurePage = { html, policy: createPolicy(mapOrigin) };
 }

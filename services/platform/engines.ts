@@ -18,7 +18,7 @@ import { openSealer } from '@odograph/runtime/sealing';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
-/** Losses despite which an operator starts the platform, by their options on the command line. */
+/** Losses that an operator accepts at start, by command-line option. */
 export interface Allowances {
   readonly 'allow-unreadable-values'?: boolean;
   readonly 'allow-incomplete-database'?: boolean;
@@ -68,7 +68,7 @@ async function publishEngines(
 
 /**
  * Refuses a database that lost a part in a restore, and recognizes a copy.
- * @throws StartFailure unless it is allowed
+ * @throws StartFailure unless --allow-incomplete-database is given
  */
 async function requireWholeDatabase(logger: Logger, url: string, allowed: Allowances): Promise<void> {
   const faults = await findDatabaseFaults(url);
@@ -111,8 +111,8 @@ const openedBy: Readonly<Record<string, SealedValues>> = {
 
 /**
  * Refuses to start with ENCRYPTION_KEYS that cannot open what is stored: a mistyped or dropped key would otherwise show
- * only when a driver stands at a locked vehicle. Where they are allowed, for keys lost for good, it warns instead.
- * @throws InvalidSettings that counts the values no key opens
+ * only when a driver stands at a locked vehicle. With --allow-unreadable-values, for lost keys, it warns instead.
+ * @throws InvalidSettings with the number of values that no key opens
  */
 export async function requireReadableValues(
   config: ResolvedConfig,
@@ -135,8 +135,8 @@ export async function requireReadableValues(
   }
   if (unreadable.length === 0) return;
   const setting = config.ENCRYPTION_KEYS === undefined ? `${config.DATA_DIR}/encryption-key` : 'ENCRYPTION_KEYS';
-  const advice = 'add the key that sealed them, or if it is lost start with --allow-unreadable-values';
-  const fault = `${setting}: no key opens ${unreadable.join(' and ')} that are stored; ${advice}`;
+  const advice = 'add the key that sealed them, or, if it is lost, start with --allow-unreadable-values';
+  const fault = `${setting}: no key opens ${unreadable.join(' and ')}; ${advice}`;
   if (!allowed['allow-unreadable-values']) throw new InvalidSettings([fault]);
   logger.warn({ fault }, 'started with unreadable values');
 }

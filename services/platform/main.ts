@@ -23,7 +23,7 @@ function lowerPriority(services: readonly Service<Http>[], logger: Logger): void
   }
 }
 
-/** Starts with what is lost, for good: see docs/operating.md. */
+/** Accept that data is lost for good: see docs/operating.md. */
 const allowances = {
   'allow-unreadable-values': { type: 'boolean' },
   'allow-incomplete-database': { type: 'boolean' },
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   const logger = await openLogger(config.LOG_LEVEL);
   stopWithNpm(logger);
   const removed = findRemovedSettings();
-  if (removed.length > 0) logger.warn({ removed }, 'settings without effect: see CHANGELOG.md');
+  if (removed.length > 0) logger.warn({ removed }, 'removed settings ignored: see CHANGELOG.md');
   await checkBeforeStart(config, serviceNames);
   const services = await loadServices(serviceNames);
   lowerPriority(services, logger);

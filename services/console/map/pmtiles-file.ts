@@ -3,12 +3,12 @@ import { gunzipSync } from 'node:zlib';
 import { versionOf } from '@odograph/http/file-answer';
 import { vectorLayersOf } from '@odograph/map-tiles/metadata';
 
-/** What a file holds that browsers can read. */
+/** The content of a file that browsers can draw. */
 interface PmtilesContent {
   readonly fault: undefined;
   readonly tiles: 'vector' | 'raster';
   readonly attribution: string;
-  /** The address that it was downloaded from, if its metadata says so. */
+  /** URL from which the file was downloaded, if its metadata has it. */
   readonly source: string | undefined;
   readonly minZoom: number;
   readonly maxZoom: number;
@@ -115,7 +115,7 @@ async function inspect(file: FileHandle): Promise<PmtilesContent> {
   return { fault: undefined, tiles: isVector ? 'vector' : 'raster', ...content };
 }
 
-/** Reads what a PMTiles file holds. Its fault is a verb phrase, such as `is truncated`. @throws when it cannot be opened */
+/** Inspects a PMTiles file. A fault is a verb phrase, such as `is truncated`. @throws when the file cannot be opened */
 export async function inspectPmtiles(path: string): Promise<PmtilesState> {
   const file = await open(path);
   try {
@@ -156,7 +156,7 @@ export class PmtilesFile {
     this.#onChange = onChange;
   }
 
-  /** Checks the file, unless it is the one that was checked before; undefined without an optional one. Never throws. */
+  /** Checks the file if it changed since the last check; undefined if an optional file is missing. Never throws. */
   async check(): Promise<PmtilesState | undefined> {
     const before = this.#state;
     const state = await this.#read().catch((error: unknown): PmtilesState | undefined => {
@@ -164,8 +164,8 @@ export class PmtilesFile {
       return this.#isOptional && Object(error).code === 'ENOENT' ? undefined : { fault: describeFault(error) };
     });
     this.#state = state;
-    const isOther = (before === undefined) !== (state === undefined) || before?.fault !== state?.fault;
-    if (isOther) this.#onChange(state);
+    const hasChanged = (before === undefined) !== (state === undefined) || before?.fault !== state?.fault;
+    if (hasChanged) this.#onChange(state);
     return state;
   }
 

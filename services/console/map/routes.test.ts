@@ -108,7 +108,7 @@ describe('the file of MAP_TILES', () => {
 });
 
 describe('an uploaded map', () => {
-  it('replaces DATA_DIR/map.pmtiles once it is whole and usable, and only by an administrator without limits', async () => {
+  it('replaces DATA_DIR/map.pmtiles once whole and usable, and only by an administrator without limits', async () => {
     const own = await startTestPlatform([consoleService]);
     const send = async (query: string, bytes: Buffer, authorization = headers.authorization) => {
       const answer = await fetch(`${own.httpUrl}/v1/x/admin/map?${query}`, {

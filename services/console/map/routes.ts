@@ -13,26 +13,24 @@ const MapSettings = Type.Object(
   {
     kind: word(['world', 'vector-file', 'raster-file', 'images', 'style'], {
       description:
-        'world: the outlines of countries, which the console has; vector-file, raster-file: PMTiles of this platform; images, style: of another site',
+        'world: country outlines, built into the console; vector-file, raster-file: PMTiles of this platform; images, style: of another site',
     }),
     url: Type.Optional(
       Type.String({ description: 'of the file, of each image, or of the style', examples: ['/v1/x/map/tiles'] }),
     ),
     attribution: Type.String({ description: 'to be shown on the map', examples: ['© OpenStreetMap contributors'] }),
-    fault: Type.Optional(
-      Type.String({ description: 'why the file of the map cannot be used', examples: ['is truncated'] }),
-    ),
-    setting: Type.Optional(word(mapSettings, { description: 'the setting that names the map' })),
+    fault: Type.Optional(Type.String({ description: 'why the map file cannot be used', examples: ['is truncated'] })),
+    setting: Type.Optional(word(mapSettings, { description: 'the setting that selects the map' })),
     file: Type.Optional(
       Type.Object({
         bbox: Type.String({ description: 'west,south,east,north in degrees', examples: ['9.4,47,9.7,47.3'] }),
         minZoom: Type.Integer({ examples: [0] }),
         maxZoom: Type.Integer({ examples: [15] }),
         bytes: Type.Integer({ examples: [24_000_000] }),
-        changedAt: moment('when it was written'),
+        changedAt: moment('time of the last change'),
         source: Type.Optional(
           Type.String({
-            description: 'the address that it was downloaded from',
+            description: 'the URL from which it was downloaded',
             examples: ['https://build.protomaps.com/20261120.pmtiles'],
           }),
         ),
@@ -47,7 +45,7 @@ const tilesPath = '/v1/x/map/tiles';
 
 type MapConfig = Pick<Config, (typeof mapSettings)[number] | 'MAP_ATTRIBUTION'>;
 
-/** Finds the setting that names the map. */
+/** Finds the setting that selects the map. */
 export const settingOf = (config: MapConfig) => mapSettings.find((name) => config[name] !== undefined);
 
 /** The site that browsers load the map from, for the content security policy; undefined when that is this platform. */

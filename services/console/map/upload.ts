@@ -7,32 +7,32 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import Type from 'typebox';
 import { inspectPmtiles, type PmtilesFile } from './pmtiles-file.ts';
 
-/** A part must arrive within the timeout of a request. */
+/** A part of this size must arrive within the request timeout. */
 const maxPartBytes = 4 * 1024 ** 2;
 const maxFileBytes = 20 * 1024 ** 3;
 
 const Part = Type.Object({
   upload: Type.String({ pattern: '^[0-9a-f]{16}$', description: 'chosen by the client, the same for all parts' }),
-  offset: Type.Integer({ minimum: 0, description: 'of the part in the file' }),
-  size: Type.Integer({ minimum: 1, maximum: maxFileBytes, description: 'of the file, in bytes' }),
+  offset: Type.Integer({ minimum: 0, description: 'offset of the part in the file, in bytes' }),
+  size: Type.Integer({ minimum: 1, maximum: maxFileBytes, description: 'size of the file, in bytes' }),
 });
 type Part = Type.Static<typeof Part>;
 
-/** Removes uploads that were given up, and makes sure that a new one fits. @throws Failure TOO_LARGE */
-async function begin(path: string, size: number): Promise<void> {
+/** Removes abandoned uploads, and checks that the disk has room for a new one. @throws Failure TOO_LARGE */
+async function beginUpload(path: string, size: number): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true });
   const left = (await readdir(directory)).filter((name) => name.startsWith(`${basename(path)}.upload-`));
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
   const { bavail, bsize } = await statfs(directory);
-  if (bavail * bsize < size) throw new Failure('TOO_LARGE', 'the disk of DATA_DIR is too small for the file');
+  if (bavail * bsize < size) throw new Failure('TOO_LARGE', 'size exceeds the free space of DATA_DIR');
 }
 
-/** @throws Failure CHANGED_MEANWHILE when the parts before it are missing, as after another upload was begun */
+/** Writes a part. @throws Failure CHANGED_MEANWHILE when earlier parts are missing, as after another upload began */
 async function writePart(path: string, { offset, size }: Part, bytes: Buffer): Promise<void> {
-  if (offset + bytes.length > size) throw invalidParameter('offset', 'and the part exceed the size');
+  if (offset + bytes.length > size) throw invalidParameter('offset', 'plus the length of the part exceeds size');
   const stored = offset === 0 ? 0 : ((await stat(path).catch(() => undefined))?.size ?? -1);
-  if (stored < offset) throw new Failure('CHANGED_MEANWHILE', 'another upload was begun meanwhile; begin again');
+  if (stored < offset) throw new Failure('CHANGED_MEANWHILE', 'another upload has begun; start again at offset 0');
   const file = await open(path, offset === 0 ? 'w' : 'r+');
   try {
     await file.write(bytes, 0, bytes.length, offset);
@@ -43,8 +43,8 @@ async function writePart(path: string, { offset, size }: Part, bytes: Buffer): P
 }
 
 /**
- * Takes a map file in parts and replaces DATA_DIR/map.pmtiles with it once it is whole and usable.
- * @param setting names the setting of another map; uploads are refused then
+ * Receives a map file in parts and replaces DATA_DIR/map.pmtiles with it once it is whole and usable.
+ * @param setting the setting that selects another map; with one, uploads are refused
  */
 export function mapUploadRoutes(db: Database, file: PmtilesFile, setting: string | undefined): RoutePlugin {
   return async (http) => {
@@ -57,10 +57,11 @@ export function mapUploadRoutes(db: Database, file: PmtilesFile, setting: string
       '/v1/x/admin/map',
       { schema: { hide: true, querystring: Part }, bodyLimit: maxPartBytes },
       async ({ query, body, ip, operator }) => {
-        if (setting !== undefined) throw new Failure('IN_USE', `${setting} is set: remove it to use an uploaded map`);
-        if (!Buffer.isBuffer(body)) throw new Failure('UNSUPPORTED_MEDIA_TYPE', 'the body must be octets');
+        if (setting !== undefined) throw new Failure('IN_USE', `${setting} is set: unset it to use an uploaded map`);
+        if (!Buffer.isBuffer(body))
+          throw new Failure('UNSUPPORTED_MEDIA_TYPE', 'the body must be application/octet-stream');
         const path = `${file.path}.upload-${query.upload}`;
-        if (query.offset === 0) await begin(file.path, query.size);
+        if (query.offset === 0) await beginUpload(file.path, query.size);
         await writePart(path, query, body);
         if (query.offset + body.length < query.size) return { isUsed: false };
         const { fault } = await inspectPmtiles(path);

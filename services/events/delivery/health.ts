@@ -15,7 +15,8 @@ const backOff = { minMs: 5000, maxMs: 2 * 3_600_000, factor: 4 };
 const maxRetryAfterMs = 24 * 3_600_000;
 
 /**
- * Computes the time until the next attempt, in milliseconds: 5 s, 20 s, 80 s and so on up to two hours, less a random half.
+ * Computes the time until the next attempt, in milliseconds: 5 s, 20 s, 80 s and so on up to two hours, randomly
+ * reduced by up to half.
  * @param failures in a row, from 1
  * @param retryAfterMs the receiver's `Retry-After`: at least this long, but no longer than a day
  */

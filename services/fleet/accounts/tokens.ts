@@ -4,7 +4,7 @@ import type { Tables } from '@odograph/database/tables';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
-/** No token outlives its session, which begins with the login; people then sign in again. */
+/** Time from login until people sign in again; no token outlives its session. */
 const sessionSeconds = 90 * 86_400;
 /** A stolen access token is useless after this time. */
 const accessTokenSeconds = 3600;

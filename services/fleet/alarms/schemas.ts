@@ -50,7 +50,7 @@ export const Geofence = Type.Object(
 );
 export type Geofence = Static<typeof Geofence>;
 
-/** Which of them a rule needs depends on its kind (packages/contracts/alarms.ts). */
+/** The kind of a rule determines the required ones (packages/contracts/alarms.ts). */
 export const Parameters = Type.Partial(
   Type.Object({
     afterMinutes: Type.Integer({ minimum: 1, maximum: 525_600, description: 'silent: minutes without contact' }),

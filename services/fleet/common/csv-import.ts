@@ -7,11 +7,11 @@ import { parse } from 'csv-parse/sync';
 import type { Kysely } from 'kysely';
 import Type, { type Static } from 'typebox';
 
-/** Lines of one file: they are written in one transaction, which ingest waits for when it links devices. */
+/** Bounds the transaction that writes a file: if it links devices, ingest waits for it. */
 export const maxLines = 1000;
 const maxCharacters = 900_000;
 
-/** The members of a request that imports a file. */
+/** Body members of an import. */
 export const importBody = (example: string) => ({
   csv: text(1, maxCharacters, { examples: [example] }),
   check: Type.Boolean({ default: false, description: 'only finds the faults of all lines' }),
@@ -27,10 +27,10 @@ const CsvFault = Type.Object(
 );
 type CsvFault = Static<typeof CsvFault>;
 
-/** The members of an answer that say what is in the file. */
+/** Answer members of an import that describe its file. */
 export const importOutcome = {
   lines: Type.Integer({ minimum: 0, description: 'lines in the file after the header', examples: [2] }),
-  faults: Type.Array(CsvFault, { description: 'at most one of each line; with any, nothing is written' }),
+  faults: Type.Array(CsvFault, { description: 'at most one per line; if there is any, nothing is written' }),
 };
 
 type Line<Value> = readonly [line: number, value: Value];
@@ -48,9 +48,9 @@ interface Columns<Value> {
 
 interface Import<Value, Created> {
   readonly columns: Columns<Value>;
-  /** Creates the resource of a line. @throws Failure for a line at fault, before the transaction is unusable */
+  /** Creates the resource of a line. @throws Failure for a line at fault; the transaction must stay usable */
   readonly create: (trx: Database, value: Value) => Promise<Created>;
-  /** Records a created resource in the audit, once no line is at fault. */
+  /** Records a created resource in the audit; called only if no line is at fault. */
   readonly record: (trx: Database, created: Created) => Promise<void>;
   /** Runs the transaction that writes the file. */
   readonly transact: <T>(values: readonly Value[], write: (trx: Database) => Promise<T>) => Promise<T>;
@@ -59,7 +59,7 @@ interface Import<Value, Created> {
 /** Ends a transaction without writing anything. */
 class Discarded extends Error {}
 
-/** The fault of a line whose resource cannot be created. @throws any error that is not a failure of the line */
+/** Converts the failure to create a resource into the fault of its line. @throws any other error */
 function toFault(error: unknown): LineFault {
   if (!(error instanceof Failure)) throw error;
   const { field = '' } = error.details;
@@ -90,7 +90,7 @@ async function createAll<Value, Created>(
 
 /**
  * Creates a resource for each line of a CSV file, all of them or none.
- * @param check finds the faults of all lines, by writing them in a transaction that is rolled back
+ * @param check only finds the faults of all lines, in a transaction that is rolled back
  */
 export async function importFile<Value, Created>(
   db: Kysely<Tables>,
@@ -151,14 +151,14 @@ interface Row {
   readonly info: { readonly lines: number };
 }
 
-/** Finds the faults for which no line of a file is read. */
+/** Finds the faults that prevent reading the lines of a file. */
 function checkRows([header, ...rest]: readonly Row[], columns: Columns<unknown>): CsvFault[] {
   if (!header) return [wholeLine(1, 'the file is empty')];
   const faults = checkHeader(header.record, columns);
   if (faults.length > 0) return faults;
   if (rest.length === 0) return [wholeLine(1, 'no line follows the header')];
   if (rest.length <= maxLines) return [];
-  return [wholeLine(1, `a file may have ${maxLines} lines after the header, this has ${rest.length}`)];
+  return [wholeLine(1, `the file has ${rest.length} lines after the header; at most ${maxLines} are allowed`)];
 }
 
 /** Reads the rows of a CSV file. @throws CsvError */

@@ -30,18 +30,18 @@ const Description = {
 export const DescribedVehicle = Type.Object({ plate: Plate, ...Description });
 export type DescribedVehicle = Static<typeof DescribedVehicle>;
 
-const orElse = <Schema extends TSchema>(schema: Schema, value: Static<Schema>) =>
+const withDefault = <Schema extends TSchema>(schema: Schema, value: Static<Schema>) =>
   Type.Unsafe<Static<Schema>>({ ...schema, default: value });
 
 /** The description of a new vehicle without its plate. */
 export const DescriptionFields = {
-  vin: orElse(Description.vin, ''),
-  brand: orElse(Description.brand, ''),
-  model: orElse(Description.model, ''),
-  energy: orElse(Description.energy, ''),
-  seats: orElse(Description.seats, 0),
-  gearbox: orElse(Description.gearbox, ''),
-  kind: orElse(Description.kind, ''),
-  accessories: orElse(Description.accessories, []),
-  tankLitres: orElse(Description.tankLitres, 0),
+  vin: withDefault(Description.vin, ''),
+  brand: withDefault(Description.brand, ''),
+  model: withDefault(Description.model, ''),
+  energy: withDefault(Description.energy, ''),
+  seats: withDefault(Description.seats, 0),
+  gearbox: withDefault(Description.gearbox, ''),
+  kind: withDefault(Description.kind, ''),
+  accessories: withDefault(Description.accessories, []),
+  tankLitres: withDefault(Description.tankLitres, 0),
 };

@@ -85,7 +85,7 @@ describe('/v1/x/admin/vehicles', () => {
     expect((await admin.get('/v1/x/admin/vehicles/1/export')).body.error).toBe('UNKNOWN_VEHICLE');
   });
 
-  it('changes the members that are given, and shows the vehicle', async () => {
+  it('changes the given members and answers with the vehicle', async () => {
     const id = await newVehicle();
     const [plate, taken] = [newPlate(), newPlate()];
     await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: taken });
@@ -101,7 +101,7 @@ describe('/v1/x/admin/vehicles', () => {
     expect((await admin.get(`/v1/x/admin/vehicles/${id}`)).body).toEqual({ ...body, archived: true });
   });
 
-  it('shows and changes for an operator with limits only vehicles of its applications', async () => {
+  it('lets an operator with limits show and change only vehicles of its applications', async () => {
     const id = await newVehicle();
     const { cookie } = await createOperator(db, {
       role: 'operator',

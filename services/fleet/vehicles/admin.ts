@@ -87,7 +87,7 @@ function addReadRoutes(http: Http, { db }: Fleet): void {
   });
 
   const showSchema = {
-    summary: 'Show a vehicle with its device, also an archived one',
+    summary: 'Show a vehicle with its device, even if it is archived',
     params: VehiclePath,
     response: answers(ListedVehicle, 'UNKNOWN_VEHICLE'),
   };
@@ -99,7 +99,7 @@ function addReadRoutes(http: Http, { db }: Fleet): void {
 
 function addChange(http: Http, { db, changes }: Fleet): void {
   const changeSchema = {
-    summary: 'Change the description of a vehicle; members that are left out stay',
+    summary: 'Change the description of a vehicle; omitted members keep their values',
     params: VehiclePath,
     body: Type.Partial(DescribedVehicle),
     response: answers(ListedVehicle, 'UNKNOWN_VEHICLE', 'ALREADY_EXISTS', 'VEHICLE_ARCHIVED'),
@@ -108,7 +108,7 @@ function addChange(http: Http, { db, changes }: Fleet): void {
     const changed = await db.transaction().execute(async (trx) => {
       const applicationId = await findVehicleOwner(trx, operator, id);
       await changeVehicle(trx, id, toRow(body));
-      // The values of a deleted vehicle are purged, the audit is not.
+      // Names without values: deleting a vehicle purges its values, but not the audit.
       const changed = Object.keys(DescribedVehicle.properties).filter((name) => name in body);
       const details = { changed: changed.join(' ') };
       await auditChange(
@@ -127,7 +127,7 @@ function addChange(http: Http, { db, changes }: Fleet): void {
 
 const plateIsTaken = 'the application has a vehicle with these letters and digits in its plate already';
 
-/** The columns of a description; a body also has the parameters of its path. */
+/** Converts a description to columns. A body also contains the path parameters, which are no columns. */
 function toRow({ plate, vin, brand, model, energy, ...rest }: Partial<DescribedVehicle>) {
   const { seats, gearbox, kind, accessories, tankLitres } = rest;
   return { plate, vin, brand, model, energy, seats, gearbox, kind, accessories, tank_litres: tankLitres };
@@ -164,7 +164,7 @@ async function changeVehicle(db: Database, id: string, row: ReturnType<typeof to
   );
 }
 
-/** Finds a vehicle that exists. */
+/** Finds a vehicle by its id. @throws Failure UNKNOWN_VEHICLE */
 async function findOperated(db: Database, id: string): Promise<ListedVehicle> {
   const [vehicle] = await findVehicles(db, sql<boolean>`vehicle.id = ${parseVehicleId(id) ?? 0}`, 1);
   if (!vehicle) throw new Failure('UNKNOWN_VEHICLE');

@@ -29,8 +29,8 @@ const reportsMs = 60_000;
 const redecodeMs = 5000;
 /** After the end of a week of readings: late readings into compressed weeks cost more. */
 const compressAfterDays = 7;
-/** A reader of the list of events that was away for longer starts again from the state of the fleet. */
-const eventDays = 7;
+/** A reader of the event list that falls further behind restarts from the state of the fleet. */
+const eventRetentionDays = 7;
 /** The other tasks wait for a retry; the next interval runs a task that failed this often again. */
 const maximumAttempts = 5;
 
@@ -43,7 +43,7 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promi
     [config.BOOKING_RETENTION_DAYS, deleteOldBookings],
     [config.ALARM_RETENTION_DAYS, deleteOldAlarms],
     [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
-    [eventDays, deleteOldEvents],
+    [eventRetentionDays, deleteOldEvents],
   ];
   let removed = 0;
   for (const [days, remove] of policies) if (days > 0) removed += await remove(db, days);

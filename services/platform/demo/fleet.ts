@@ -72,7 +72,7 @@ export async function ensureDemoFleet(
 ): Promise<DemoFleet> {
   const kept = await readFile(fleetPath(dataDirectory), 'utf8').catch(() => undefined);
   const fleet: DemoFleet = kept === undefined ? await createDemoFleet(operator, vehicleCount) : JSON.parse(kept);
-  // Demos of version 0.1.0 have none.
+  // Absent in the data of version 0.1.0.
   fleet.operator ??= await createOperator(operator);
   await saveFleet(dataDirectory, fleet);
   return fleet;

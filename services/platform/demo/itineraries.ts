@@ -54,8 +54,8 @@ class Planner {
     return mean + (this.random() - 0.5) * 2 * spread;
   }
 
-  /** Picks a node of the roads. */
-  somewhere(): number {
+  /** Picks a random node of the roads. */
+  randomNode(): number {
     return Math.floor(this.random() * this.#roads.nodeCount);
   }
 
@@ -74,11 +74,11 @@ function* commute(planner: Planner, home: number, office: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) < 5) {
       yield planner.leave(midnight + planner.around(7.3 * hour, 25 * minute), office, 'charging');
-      const stops = planner.random() < 0.3 ? [planner.somewhere()] : [];
+      const stops = planner.random() < 0.3 ? [planner.randomNode()] : [];
       yield planner.leave(midnight + planner.around(17.2 * hour, 40 * minute), stops[0] ?? home);
       if (stops.length > 0) yield planner.leave(planner.since + planner.around(30 * minute, 10 * minute), home);
     } else {
-      yield planner.leave(midnight + planner.around(11 * hour, 2 * hour), planner.somewhere(), 'charging');
+      yield planner.leave(midnight + planner.around(11 * hour, 2 * hour), planner.randomNode(), 'charging');
       yield planner.leave(planner.since + planner.around(2 * hour, hour), home);
     }
   }
@@ -88,14 +88,14 @@ function* commute(planner: Planner, home: number, office: number): Plan {
 function* deliver(planner: Planner, depot: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) === 6) continue;
-    yield planner.leave(midnight + planner.around(8 * hour, 10 * minute), planner.somewhere(), 'charging');
+    yield planner.leave(midnight + planner.around(8 * hour, 10 * minute), planner.randomNode(), 'charging');
     for (const end of [12 * hour, 16 * hour]) {
       while (planner.since < midnight + end) {
-        yield planner.leave(planner.since + planner.around(3.5 * minute, 2 * minute), planner.somewhere());
+        yield planner.leave(planner.since + planner.around(3.5 * minute, 2 * minute), planner.randomNode());
       }
       yield planner.leave(planner.since + 3 * minute, depot);
       if (end < 16 * hour) {
-        yield planner.leave(planner.since + planner.around(45 * minute, 5 * minute), planner.somewhere(), 'charging');
+        yield planner.leave(planner.since + planner.around(45 * minute, 5 * minute), planner.randomNode(), 'charging');
       }
     }
   }
@@ -113,10 +113,10 @@ function* workNights(planner: Planner, home: number, hospital: number): Plan {
 /** One ride after the other by day and night, so that something moves on the map at every hour. */
 function* driveTaxi(planner: Planner, depot: number): Plan {
   for (;;) {
-    yield planner.leave(planner.since + planner.around(6 * minute, 4 * minute), planner.somewhere());
+    yield planner.leave(planner.since + planner.around(6 * minute, 4 * minute), planner.randomNode());
     if (planner.batteryPercent > 25) continue;
     yield planner.leave(planner.since + minute, depot);
-    yield planner.leave(planner.since + planner.around(80 * minute, 10 * minute), planner.somewhere(), 'charging');
+    yield planner.leave(planner.since + planner.around(80 * minute, 10 * minute), planner.randomNode(), 'charging');
   }
 }
 

@@ -61,7 +61,7 @@ export class ExportFiles {
           const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
           bytes += data.length;
           if (others + bytes > this.#maximumBytes)
-            throw new NoRoom(`exports take all of their ${Math.round(this.#maximumBytes / 1024 ** 2)} MiB`);
+            throw new NoRoom(`exports have reached their limit of ${Math.round(this.#maximumBytes / 1024 ** 2)} MiB`);
           await handle.writeFile(data).catch(asNoRoom);
         }
       },
@@ -122,6 +122,6 @@ export class ExportFiles {
 }
 
 function asNoRoom(error: NodeJS.ErrnoException): never {
-  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') throw new NoRoom('the disk of the exports is full');
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') throw new NoRoom('the disk for exports is full');
   throw error;
 }

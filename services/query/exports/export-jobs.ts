@@ -234,7 +234,7 @@ export class ExportJobs {
   async #describe(read: TypedJob<'exports'>): Promise<ExportState> {
     const jobState = await this.#withQueue(() => read.getState());
     const isStale = (jobState === 'completed' || jobState === 'failed') && read.finishedOn === undefined;
-    // It ended after it was read.
+    // The job ended after it was read.
     const job = isStale ? await this.#withQueue(async (queue) => (await queue.getJob(read.id ?? '')) ?? read) : read;
     const { rows, bytes, share, fault } = progressOf(job);
     const { of, format, from, until, fields, vehicleId } = job.data;

@@ -221,7 +221,7 @@ it('an export job survives a restart, and fails clearly when the files have no r
   const refused = await at.post('/v1/x/exports', { ...request, format: 'ndjson' });
   expect(await ended(refused.body, at)).toMatchObject({
     state: 'FAILED',
-    reason: 'exports take all of their 1 MiB',
+    reason: 'exports have reached their limit of 1 MiB',
   });
   expect(await filesOf(refused.body.id)).toEqual([]);
   await full.stop();

@@ -52,7 +52,7 @@ export const ExportState = Type.Object(
     finishedAt: Type.Optional(moment('when it was done, or given up')),
     expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),
     reason: Type.Optional(
-      Type.String({ description: 'why it failed', examples: ['exports take all of their 20480 MiB'] }),
+      Type.String({ description: 'why it failed', examples: ['exports have reached their limit of 20480 MiB'] }),
     ),
   },
   { title: 'ExportJob' },

@@ -288,7 +288,7 @@ function stateTopic({ appId, id }: VehicleKey): string {
   return `${root}/${appId}/${id}`;
 }
 
-/** The prefix that Home Assistant reads unless it is told another one. */
+/** Home Assistant's default discovery prefix. */
 const discoveryPrefix = 'homeassistant';
 
 function configTopic(name: string, { appId, id }: VehicleKey): string {

@@ -7,7 +7,7 @@ import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 
 setUpApplication();
 
-it('holds the positions that a person sees with a margin, without those of private vehicles', async () => {
+it('covers the positions that the viewer may see, with a margin, without private vehicles', async () => {
   expect((await client.get('/v1/x/vehicles/area')).body).toEqual({});
   const park = async (latitude: number, longitude: number, owner = application) => {
     const vehicle = await createVehicle(platform.db, owner);

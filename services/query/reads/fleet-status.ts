@@ -185,7 +185,7 @@ interface Extent {
   readonly north: number;
 }
 
-/** Writes an extent with a margin, rounded to 0.01 degrees. */
+/** Formats an extent with a margin, rounded to 0.01 degrees. */
 function writeArea({ west, south, east, north }: Extent & { readonly west: number }): string {
   const marginOf = (size: number) => Math.max(size * marginShare, minMarginDegrees);
   const [dx, dy] = [marginOf(east - west), marginOf(north - south)];
@@ -198,7 +198,7 @@ function writeArea({ west, south, east, north }: Extent & { readonly west: numbe
   return area.map((degrees) => Math.round(degrees * 100) / 100).join(',');
 }
 
-/** An addition to the interface: the area of the latest positions, for which a map is needed. */
+/** An addition to the interface: the area of the latest positions, which a map of the fleet must cover. */
 export function fleetAreaRoutes(db: Database): RoutePlugin {
   return (http) => {
     http.get(
@@ -206,7 +206,7 @@ export function fleetAreaRoutes(db: Database): RoutePlugin {
       {
         schema: {
           tags: ['latest'],
-          summary: 'The area of the latest positions with a margin; private vehicles are left out',
+          summary: 'The area of the latest positions with a margin, without private vehicles',
           response: answers(FleetArea),
         },
       },

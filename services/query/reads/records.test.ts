@@ -42,7 +42,7 @@ describe('GET /v1/x/vehicle/{id}/values', () => {
     );
   });
 
-  it('has the units of CAN data that the DBC file of the model and the family of a Teltonika device name', async () => {
+  it('has the units of CAN data from the DBC file of the model and from the Teltonika device family', async () => {
     const dbc = 'BO_ 256 M: 8 X\n SG_ rpm : 0|16@1+ (1,0) [0|0] "rpm" X\n';
     await sql`insert into can_database (model, file, dbc, sha256, messages, signals, position_keys)
       select model, 'test.dbc', ${dbc}, ${vehicle.id}, 1, 1, '{}' from vehicle

@@ -102,10 +102,10 @@ const isValue = (value: unknown): value is string | number | boolean =>
 type Groups = Readonly<Record<string, Readonly<Record<string, FieldFacts>>>>;
 
 /** Lists the values of a group one by one; lists within a group, such as cards, as JSON. */
-function valuesOf({ group, time, content }: LatestGroup, ofKeys: ReadonlyMap<string, string>): LatestValue[] {
+function valuesOf({ group, time, content }: LatestGroup, unitsByKey: ReadonlyMap<string, string>): LatestValue[] {
   const facts: Readonly<Record<string, FieldFacts>> = (readingFields as Groups)[group] ?? {};
   const row = (name: string, value: LatestValue['value'], field: string | undefined): LatestValue => ({
-    ...{ group, name, value, unit: facts[name]?.unit ?? unitOf(field ?? '', ofKeys), time },
+    ...{ group, name, value, unit: facts[name]?.unit ?? unitOf(field ?? '', unitsByKey), time },
     ...(field !== undefined && { field }),
   });
   if (group === 'can') return (content as Datum[]).map(({ key, value }) => row(key, value, canField(key)));
@@ -193,8 +193,8 @@ export function recordRoutes(db: Database): RoutePlugin {
       },
       async ({ viewer, params }) => {
         const vehicleId = await findVisibleVehicle(db, viewer, params.id);
-        const [groups, ofKeys] = await Promise.all([readLatestGroups(db, vehicleId), findKeyUnits(db, vehicleId)]);
-        return { values: groups.flatMap((group) => valuesOf(group, ofKeys)) };
+        const [groups, unitsByKey] = await Promise.all([readLatestGroups(db, vehicleId), findKeyUnits(db, vehicleId)]);
+        return { values: groups.flatMap((group) => valuesOf(group, unitsByKey)) };
       },
     );
 

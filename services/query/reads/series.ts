@@ -320,8 +320,8 @@ export function seriesRoutes(db: Database): RoutePlugin {
       },
       async ({ viewer, params }) => {
         const vehicleId = await findVisibleVehicle(db, viewer, params.id);
-        const [fields, ofKeys] = await Promise.all([findFields(db, vehicleId), findKeyUnits(db, vehicleId)]);
-        return { fields: fields.map((field) => ({ field, unit: unitOf(field, ofKeys) })) };
+        const [fields, unitsByKey] = await Promise.all([findFields(db, vehicleId), findKeyUnits(db, vehicleId)]);
+        return { fields: fields.map((field) => ({ field, unit: unitOf(field, unitsByKey) })) };
       },
     );
   };

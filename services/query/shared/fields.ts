@@ -4,21 +4,21 @@ import { type Microseconds, parseTimestamp, type Timestamp } from '@odograph/con
 import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
 
-// Positions are no series.
+// Positions are not series.
 const { latitude: _latitude, longitude: _longitude, ...columns } = quantityFields;
 export type ColumnField = keyof typeof columns;
 
 /** The fields of readings that are columns, without the position. */
 export const columnFields = Object.keys(columns) as readonly ColumnField[];
 
-/** The column of a field: max_energy of maxEnergy. */
+/** Returns the column of a field: max_energy for maxEnergy. */
 export const columnOf = (field: keyof typeof quantityFields): string =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The unit of a field, empty if it has none or is unknown. @param ofKeys units of CAN data by key */
-export function unitOf(field: string, ofKeys: ReadonlyMap<string, string>): string {
+/** Returns the unit of a field, empty if it has none or is unknown. @param unitsByKey units of CAN data */
+export function unitOf(field: string, unitsByKey: ReadonlyMap<string, string>): string {
   const [group, first = '', second = ''] = field.split('.');
-  if (group === 'can') return ofKeys.get(decode(first) ?? '') ?? '';
+  if (group === 'can') return unitsByKey.get(decode(first) ?? '') ?? '';
   if (group === 'sensors') return sensorFields[decode(second) ?? '']?.unit ?? '';
   return Object.hasOwn(columns, field) ? columns[field as ColumnField].unit : '';
 }

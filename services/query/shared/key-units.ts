@@ -4,10 +4,10 @@ import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** Units by the key of the CAN datum. */
+/** Units by key of CAN data. */
 type Units = ReadonlyMap<string, string>;
 
-/** The units of DBC files by their hash, since parsing a large file takes a tenth of a second. */
+/** Caches the units of DBC files by hash, because parsing a large file takes a tenth of a second. */
 const unitsByFile = new Map<string, Units>();
 const maxFiles = 100;
 

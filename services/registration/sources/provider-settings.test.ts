@@ -36,7 +36,7 @@ describe('readProviderSettings', () => {
   it('names every fault of the file', () => {
     const fault = 'REGISTRATION_PROVIDER: ';
     expect(() => readFile('{')).toThrow(`${fault}is not readable as a JSON object`);
-    expect(() => readFile('[]')).toThrow(`${fault}url must be a URL\n  ${fault}fields must map our fields`);
+    expect(() => readFile('[]')).toThrow(`${fault}url must be a URL\n  ${fault}fields must map fields of a record`);
     expect(() => readFile('{"keyHeader":"a b"}')).toThrow(`${fault}keyHeader must name a header`);
     expect(() => read('https://example.org/{vin}', { wheels: 'w', brand: 4 })).toThrow(
       /wheels is not a field of a record\n.*brand needs a path/,

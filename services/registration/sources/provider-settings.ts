@@ -53,7 +53,7 @@ function findFaults({ url, keyHeader, fields }: ProviderFile): string[] {
   const isHeader = typeof keyHeader === 'string' && /^[A-Za-z0-9-]+$/.test(keyHeader);
   if (keyHeader !== undefined && !isHeader) faults.push('keyHeader must name a header');
   const mapped = Object.entries(Object(fields));
-  if (mapped.length === 0) faults.push('fields must map our fields to paths in the answer');
+  if (mapped.length === 0) faults.push('fields must map fields of a record to paths in the answer');
   for (const [name, place] of mapped) {
     if (fullPath(name) === undefined) faults.push(`${name} is not a field of a record`);
     else if (typeof place !== 'string' || place === '') faults.push(`${name} needs a path such as "data.make"`);
