@@ -42,7 +42,7 @@ async function addRules(pool: Pool, applicationId: number): Promise<void> {
 
 const template = payloadTemplate(1).toString();
 
-/** Builds uploads of a fleet, one reading a second of each vehicle. */
+/** Builds uploads of a fleet, with one reading per second and vehicle. */
 function buildUploads({ vehicles }: BenchFleet, first: number, count: number) {
   return Array.from({ length: count }, (_, index) => {
     const { deviceId } = vehicles[(first + index) % vehicles.length] ?? { deviceId: '' };

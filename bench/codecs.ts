@@ -15,7 +15,7 @@ const options = {
   rounds: [5, 'rounds per format'],
 } as const;
 
-/** Distinct uploads, so that nothing is remembered. */
+/** Distinct uploads, so that no cache helps. */
 const distinctUploads = 200;
 /** As many as fit into a Teltonika packet, and as a device sends after a short time offline. */
 const recordsPerUpload = 20;
@@ -133,7 +133,7 @@ function readDbc(name: string): Buffer {
   return readFileSync(new URL(`../packages/codec/can/data/${name}.dbc`, import.meta.url));
 }
 
-/** The same bytes in every run, and other ones for every frame. */
+/** The same bytes in every run, different ones for each frame. */
 function bytesOf(index: number): Uint8Array {
   return Uint8Array.from({ length: 8 }, (_, byte) => Math.imul(index + 1, 0x9e3779b1) >>> (byte * 3));
 }

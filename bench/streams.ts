@@ -22,7 +22,7 @@ const streamsPerToken = 20;
 const probes = 10;
 const probeIntervalMs = 500;
 const settlingMs = 5000;
-/** License plates of the probes begin with it, which finds them in the bytes of a stream without parsing it. */
+/** Prefix of the probes' license plates; finds them in the bytes of a stream without parsing. */
 const probePlate = 'PROBE-';
 
 /** Area of the vehicles under load (payloadTemplate). */
@@ -56,7 +56,7 @@ async function createTokens({ pool }: Engines, { applicationId }: BenchFleet, co
 interface Received {
   bytes: number;
   events: number;
-  /** From the PUBACK of a probe's upload until a stream has its position. */
+  /** Time from the PUBACK of a probe's upload until a stream has its position. */
   delays: TimeHistogram;
 }
 

@@ -39,7 +39,7 @@ const secondsLength = 10;
 const millisecondsLength = 3;
 const zero = 0x30;
 
-/** Builds an upload of one reading, or of an array of several, and says where their timestamps begin. */
+/** Builds an upload of one reading, or of an array of several. @returns it with the offsets of the timestamps */
 function uploadTemplate(variant: number, readings: number): { payload: Buffer; timestampsAt: number[] } {
   const reading = payloadTemplate(variant);
   if (readings === 1) return { payload: reading, timestampsAt: [timestampOffset] };
@@ -109,7 +109,7 @@ class Publisher {
     if (free > toEnd) this.#send(free - toEnd, now);
   }
 
-  /** Processes received PUBACKs, of which the last may be cut. @returns their number */
+  /** Processes received PUBACKs; the last may be incomplete. @returns the number of complete ones */
   receive(chunk: Buffer): number {
     const now = performance.now();
     const pubacks = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

@@ -69,7 +69,7 @@ export interface Probe {
 
 /**
  * Uploads readings at an interval, one after the other.
- * @param timeOf the device time of an upload, UNIX ms, which it may remember @param onPuback called with the same time
+ * @param timeOf returns the device time of an upload, UNIX ms @param onPuback called with the same time
  */
 export async function startProbe(
   device: MqttEndpoint,

@@ -38,7 +38,7 @@ function fields(row: Row): string {
   return shown.map(([key, value]) => `${printable(key).padEnd(width)}  ${cellOf(value)}\n`).join('');
 }
 
-/** Formats rows below each other; in blocks where a line would be longer than the terminal is wide. */
+/** Formats rows as lines, or as blocks if a line would exceed the width of the terminal. */
 function table(rows: readonly Row[], columns: number): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((key) =>
     rows.some((row) => cellOf(row[key]) !== ''),

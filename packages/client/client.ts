@@ -214,7 +214,7 @@ class Session {
     return this.#tokens;
   }
 
-  /** Both may be repeated: a lost answer is no reason to sign in again, since a spent refresh token is good for 60 s. */
+  /** Safe to retry after a lost answer: a spent refresh token is accepted for 60 s. */
   #post(path: string, body: object): Promise<Response> {
     const headers = { 'content-type': 'application/json' };
     const request = new Request(this.#options.url + path, { method: 'POST', headers, body: JSON.stringify(body) });

@@ -49,11 +49,11 @@ const maxSilenceMs = 40_000;
 /** Opens the stream; the data is the body of the answer. */
 type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Outcome<ReadableStream | null>>;
 
-/** Whether the stream may be open again later; without an answer, it may. */
+/** Tells whether a later attempt may succeed; without an answer, it may. */
 const isTemporary = ({ status = 503 }: OdographFailure): boolean => status === 429 || status >= 500;
 
 /**
- * Reads one connection to its end, which silence brings too.
+ * Reads one connection until it ends or falls silent.
  * @throws OdographFailure when it is refused or lost; the reason of an abort
  */
 async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, signal: AbortSignal) {
@@ -78,15 +78,15 @@ async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, 
 }
 
 export interface StreamCursor {
-  /** Continues behind this event. */
+  /** Continues after this event. */
   readonly lastEventId?: string | undefined;
   /** Ends the iteration, with the reason of the abort. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Follows a stream of events, and connects again after its end, an error and silence; it then continues behind the last event
- * that the caller has taken.
+ * Follows a stream of events. After its end, an error or silence, it reconnects and continues after the last event that
+ * the caller has consumed.
  * @throws OdographFailure when the platform refuses the stream; the reason of an abort
  */
 export async function* followEvents<Event>(

@@ -34,7 +34,7 @@ function isUnexplained(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }
 
-/** With the back-off of a queue, 9 to 19 s: longer than a migration changes what a statement is planned for. */
+/** With the back-off of a queue, 9 to 19 s in total: longer than a migration invalidates the plans of statements. */
 const maximumAttempts = 7;
 
 /** Bounds the attempts at work that the database refuses. Failures while it is unavailable do not count. */

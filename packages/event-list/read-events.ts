@@ -14,7 +14,7 @@ import { type EventCursor, formatCursor, isBefore, requireKept, startOf } from '
 import { type Entries, type EventRow, type ReadingEvent, readReadings, readRows } from './entries.ts';
 import { feedHorizon, findFeedState } from './reading-changes.ts';
 
-/** The content of resources by their ids, as the interface shows them now; those that are gone are missing. */
+/** The content of resources by their ids, as the interface shows them now; deleted ones are absent. */
 type Contents = ReadonlyMap<string, object>;
 
 const byId = (resources: readonly { readonly id: string }[]): Contents =>
@@ -76,7 +76,7 @@ const findNothing = async (): Promise<Contents> => new Map();
 
 /** How the content of the events of one kind of resource is read. */
 interface Kind {
-  /** The member of `data` that names the resource when the rest is gone. */
+  /** The member of `data` that identifies the resource after its deletion. */
   readonly idName: string;
   find(db: Database, ids: readonly string[], viewer: Viewer): Promise<Contents>;
 }
@@ -94,7 +94,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 const kindNameOf = (type: EventType): string => type.slice(0, type.indexOf('.'));
-/** Without its content, a user must not learn of it; an alarm is deleted when its time becomes private. */
+/** True for events that are hidden once their content is deleted; an alarm is deleted when its time becomes private. */
 const isLeftOut = (type: EventType, { userId }: Viewer): boolean =>
   type.startsWith('alarm.') || (userId !== undefined && /^(booking|authorization)\./.test(type));
 

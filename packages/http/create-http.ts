@@ -198,7 +198,7 @@ function withoutPort(entry: string): string {
   return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }
 
-/** Refuses requests from the moment the server closes, and lets connections end with the answers under way. */
+/** Refuses requests once the server is closing; connections end after the answers in flight. */
 function refuseWhileClosing(http: Http): void {
   let isClosing = false;
   http.addHook('preClose', async () => {
@@ -269,7 +269,7 @@ const statusOf: Readonly<Record<string, string>> = {
 /** Answers bytes that are not an HTTP request, or that come too slowly or with too many headers, and closes the connection. */
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   const { _httpMessage: pending } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
-  // An answer that has begun cannot become another one.
+  // A started answer cannot be replaced.
   if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) return void socket.destroy();
   const status = statusOf[error.code ?? ''] ?? '400 Bad Request';
   const body = JSON.stringify({ error: 'INVALID_PARAMETER', message: 'the request cannot be read', field: 'request' });

@@ -181,7 +181,7 @@ interface AcknowledgementIntakeOptions {
   readonly logger: Logger;
 }
 
-/** Queues what devices answered to commands for the command service, one job each. */
+/** Queues acknowledgements for the command service, one job each. */
 export class AcknowledgementIntake {
   readonly #options: AcknowledgementIntakeOptions;
   readonly #pending = new Set<Promise<boolean>>();
@@ -191,7 +191,7 @@ export class AcknowledgementIntake {
     this.#options = options;
   }
 
-  /** Queues an acknowledgement, in as many attempts as it takes. @returns false when the intake ended before it was stored */
+  /** Queues an acknowledgement, retrying until it is stored. @returns false when the intake ends first */
   add(acknowledgement: QueuedAcknowledgement): Promise<boolean> {
     const { add, backlog, logger } = this.#options;
     const { deviceId } = acknowledgement;
@@ -217,7 +217,7 @@ const retryMs = 100;
 interface StoreAttempts {
   /** While true, no attempt is made. */
   isFull(): boolean;
-  /** Adds the job; the same id each time, so that an attempt that did reach Redis is not doubled. */
+  /** Adds the job, with the same id in each attempt: a job that did reach Redis is not duplicated. */
   add(jobId: string): Promise<unknown>;
   onFailure(error: unknown): void;
   /** Ends the attempts. */

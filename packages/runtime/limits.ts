@@ -5,7 +5,7 @@
 export const limits = {
   /** Per IPv4 address or IPv6 /64, without trusted proxies; more than a building full of browsers opens. */
   maxHttpConnectionsPerAddress: 1000,
-  /** For a request to arrive completely; a slower one gets 408. */
+  /** Time for a request to arrive completely; a slower one gets 408. */
   httpRequestTimeoutMs: 30_000,
   /** Answers in memory that clients have not read yet; one token may hold a quarter, one application half. */
   maxAnswerBytes: 128 * 1024 ** 2,
@@ -22,11 +22,11 @@ export const limits = {
   maxDeviceConnections: 100_000,
   /** Connections without an accepted CONNECT or hello; at most half of all connections. */
   maxUnauthenticatedConnections: 10_000,
-  /** Of one IPv4 address or IPv6 /64: a network operator may put a whole fleet behind one address. */
+  /** Per IPv4 address or IPv6 /64: a network operator may put a whole fleet behind one address. */
   maxUnauthenticatedConnectionsPerAddress: 5000,
   /** Failed CONNECTs per minute for one device id from one address; further failures are answered a second late. */
   maxConnectFailuresPerDevice: 10,
-  /** The same for one address, whatever the ids. */
+  /** The same per address, across all device ids. */
   maxConnectFailuresPerAddress: 300,
   /** Rates of a device whose application sets none; a week of readings arrives within minutes. */
   deviceUploadsPerSecond: 50,
@@ -53,7 +53,7 @@ export const limits = {
   maxNewChunksPerHour: 30,
   /** Uploads of one device quarantined per hour; further ones are only counted. */
   maxQuarantinedUploadsPerHour: 1000,
-  /** Between two updates of the trips of a vehicle. */
+  /** Interval between two updates of the trips of a vehicle. */
   minTripsIntervalMs: 5000,
 };
 export type Limits = Readonly<typeof limits>;

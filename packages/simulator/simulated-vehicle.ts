@@ -50,7 +50,7 @@ export class Drive {
   readonly #speeds: readonly number[];
   /** Index of the point ahead. */
   #ahead = 1;
-  /** From the point behind. */
+  /** Distance from the previous point. */
   #metres = 0;
   #speed = 0;
   #waitSeconds = 0;
@@ -68,7 +68,7 @@ export class Drive {
     return this.#speed * 3.6;
   }
 
-  /** The direction of the car, degrees. */
+  /** Heading of the vehicle, degrees. */
   get angle(): number {
     const index = Math.min(this.#ahead, this.#points.length - 1);
     const [behind, ahead] = [this.#points[index - 1], this.#points[index]];

@@ -18,14 +18,14 @@ interface TeltonikaLink {
   /**
    * Sends data fields and waits for their acknowledgements.
    * @returns the acknowledged number of records of each
-   * @throws when one does not come
+   * @throws when one is missing
    */
   exchange(fields: readonly Buffer[]): Promise<number[]>;
   write(bytes: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Numbers that the platform answers, for those who wait for them in the order of their questions. */
+/** The platform's numeric answers, in the order of the requests. */
 class Answers {
   readonly #timeoutMs: number;
   readonly #waiting: { resolve(answer: number): void; reject(error: Error): void }[] = [];
@@ -42,7 +42,7 @@ class Answers {
   /** @throws when it does not come in time, or the connection ends */
   async next(): Promise<number> {
     if (this.#end) throw this.#end;
-    const timer = setTimeout(() => this.end(new Error('no answer of the platform')), this.#timeoutMs);
+    const timer = setTimeout(() => this.end(new Error('no answer from the platform')), this.#timeoutMs);
     try {
       return await new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
     } finally {
@@ -50,7 +50,7 @@ class Answers {
     }
   }
 
-  /** Fails everything that waits and whatever asks later. */
+  /** Rejects pending and later requests. */
   end(error: Error): void {
     this.#end = error;
     for (const { reject } of this.#waiting.splice(0)) reject(error);
@@ -154,7 +154,7 @@ async function openUdpLink({ host, port, imei, timeoutMs }: UdpOptions): Promise
   let packetId = 0;
   let isOpen = true;
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  // Nobody listens at the address: the answers do not come.
+  // Nothing listens at the address; the wait for answers times out.
   socket.on('error', () => undefined);
   socket.on('message', (message) => {
     if (message.length === 7) waiting.get(message.readUInt16BE(2))?.give(message.readUInt8(6));

@@ -100,7 +100,7 @@ function isAuthentic(sealer: Sealer, deviceId: string, state: DeviceKeyState, ve
   return isConfirmation(nodeCrypto, { deviceId, deviceKey }, { version, keyVersion }, mac);
 }
 
-/** Records that the device has this list and none newer; an older one than published makes the newest due again. */
+/** Records that the device has this list and none newer; if a newer one was published, the newest is due again. */
 async function confirm(db: Database, deviceId: string, state: DeviceKeyState, version: number): Promise<void> {
   await sql`update device_key set refused_reason = null,
       confirmed_version = greatest(confirmed_version, ${version}), confirmed_at = clock_timestamp(),

@@ -265,7 +265,7 @@ export class CommandPublisher {
     });
     client.on('error', (error) => logger.warn({ reason: error.message }, 'no connection to the MQTT broker'));
     client.on('connect', () => {
-      // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
+      // Nagle's algorithm would delay a small command until the broker's TCP acknowledges the previous one.
       if (client.stream instanceof Socket) client.stream.setNoDelay(true);
       logger.info('connected to the MQTT broker');
     });
@@ -288,19 +288,19 @@ export class CommandPublisher {
     });
   }
 
-  /** Hands a command to the device's live session; nothing is kept for a later one. */
+  /** Publishes a command to the device's live session; it is not kept for a later one. */
   async publish(deviceId: string, message: CommandMessage): Promise<void> {
     if (!this.isConnected) throw new Error('not connected to the MQTT broker');
     await this.#client.publishAsync(deviceTopic(deviceId, 'commands'), JSON.stringify(message), { qos: 0 });
   }
 
-  /** Leaves a key list at the broker, for the live session and for the next one. */
+  /** Publishes a key list as a retained message, for the live session and the next one. */
   async publishKeyList(deviceId: string, message: KeyListMessage): Promise<void> {
     const retained = { qos: 1, retain: true } as const;
     await this.#client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), retained);
   }
 
-  /** Calls `listener` after each connection, the first too. */
+  /** Calls `listener` after each connection, including the first. */
   onConnect(listener: () => void): void {
     this.#client.on('connect', listener);
   }

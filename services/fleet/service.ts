@@ -95,8 +95,8 @@ interface SessionRecheckOptions {
 }
 
 /**
- * Notifies brokers of devices whose credentials changed, so that they close revoked sessions. A notice that Redis does not
- * take is repeated until it does; while Redis is away for the brokers too, they check every session once it is back.
+ * Notifies brokers of devices whose credentials changed, so that they close revoked sessions. A notice that fails in
+ * Redis is retried until it succeeds; brokers that lose Redis, too, check every session once it is back.
  */
 class SessionRechecks {
   readonly #options: SessionRecheckOptions;
@@ -113,7 +113,7 @@ class SessionRechecks {
     });
   }
 
-  /** Devices of which no broker knows yet that their credentials changed. */
+  /** Devices whose change of credentials the brokers do not know yet. */
   get pending(): number {
     return this.#pending.size;
   }

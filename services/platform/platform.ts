@@ -156,7 +156,8 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
 
 /**
  * Watches the data directory while the platform runs: a disk that is full or read-only is logged once, and a failure in
- * /health, beside the failures that it causes elsewhere. @param config the settings as given, without embedded engines
+ * /health, in addition to the failures that it causes elsewhere.
+ * @param config the settings as given, without embedded engines
  */
 export function watchDataDirectory(
   { logger, onStop }: Pick<ServiceHost, 'logger' | 'onStop'>,

@@ -39,9 +39,9 @@ const isTemporary = ({ code = '', message }: Fault): boolean =>
   /timeout|terminated|LOADING|Connection is closed/i.test(message);
 
 /** Host and port of an engine; never its password. */
-function addressOf(url: string, standardPort: number): string {
+function addressOf(url: string, defaultPort: number): string {
   const { hostname, port } = new URL(url);
-  return `${hostname}:${port || standardPort}`;
+  return `${hostname}:${port || defaultPort}`;
 }
 
 /** Retries until success, a permanent fault, or the timeout. */

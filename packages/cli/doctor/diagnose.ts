@@ -78,7 +78,7 @@ const minFreeBytes = 1024 ** 3;
 const minFreeShare = 0.1;
 const answerMs = 5000;
 
-/** Checks the space on the disk of a directory; one that this host does not have is not checked. */
+/** Checks the disk space of a directory; skips a directory that does not exist on this host. */
 async function checkDisk(check: string, directory: string): Promise<Check[]> {
   const space = await statfs(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'EACCES') return undefined;

@@ -72,7 +72,7 @@ class WireReader {
   }
 }
 
-/** Reads the fields of a message (Protocol Buffers, "Encoding"). @throws InvalidMessage for bytes that are none */
+/** Reads the fields of a message (Protocol Buffers, "Encoding"). @throws InvalidMessage for other bytes */
 function readFields(bytes: Buffer): WireField[] {
   const reader = new WireReader(bytes);
   const fields: WireField[] = [];
@@ -155,7 +155,7 @@ function convertDatum(bytes: Buffer): { key: string; value: Record<string, unkno
   return { key, value };
 }
 
-/** Converts a Timestamp to ISO 8601, with milliseconds; undefined for one that is no date. */
+/** Converts a Timestamp to ISO 8601, with milliseconds; undefined for an invalid date. */
 function convertTimestamp(bytes: Buffer): string | undefined {
   let milliseconds = 0;
   for (const { number, value } of readFields(bytes)) {
@@ -170,7 +170,7 @@ function convertTimestamp(bytes: Buffer): string | undefined {
 /**
  * Decodes a Payload of vehicle_data.proto to the JSON that fleet-telemetry itself sends with `transmit_decoded_records`.
  * Fields and values of later versions keep their numbers as names.
- * @throws InvalidMessage for bytes that are no such message
+ * @throws InvalidMessage for other bytes
  */
 export function decodePayload(bytes: Buffer): Record<string, unknown> {
   const data: unknown[] = [];

@@ -215,11 +215,11 @@ function lastTimestamp(payload: Buffer, key: Buffer): number | undefined {
 const head = { uint32: 0x1a, float32: 0xfa, float64: 0xfb };
 /** The number that stands for `timestamp`, and the last letter of the name itself. */
 const keyEnds = new Set([0, 'p'.charCodeAt(0)]);
-/** September 2001. A smaller number is none of a clock that was set. */
+/** September 2001. A smaller number does not come from a clock that was set. */
 const minSeconds = 1e9;
 const daySeconds = 86_400;
 
-/** The last number of a payload in CBOR that follows what can be the key `timestamp` and is a time in the past. */
+/** The last number of a payload in CBOR that follows a possible key `timestamp` and is a time in the past. */
 function lastCborTimestamp(payload: Buffer, receivedAtMs: number): number | undefined {
   const latest = receivedAtMs / 1000 + daySeconds;
   for (let at = payload.length - 5; at > 0; at -= 1) {
@@ -230,7 +230,7 @@ function lastCborTimestamp(payload: Buffer, receivedAtMs: number): number | unde
   return undefined;
 }
 
-/** @param at with at least four bytes behind it */
+/** @param at followed by at least four bytes */
 function numberAt(payload: Buffer, at: number): number | undefined {
   if (payload[at] === head.uint32) return payload.readUInt32BE(at + 1);
   if (payload[at] === head.float32) return payload.readFloatBE(at + 1);

@@ -202,7 +202,7 @@ const json = 'application/json';
 export const topics: readonly Topic[] = [
   {
     ...{ channel: 'telemetry', operation: 'uploadReadings', action: 'send', qos: 1, isRetained: false },
-    summary: 'Upload readings. The PUBACK means that the platform has them on disk; send them again until it comes.',
+    summary: 'Upload readings. The PUBACK means that the platform has them on disk; repeat them until it arrives.',
     messages: {
       readingsAsJson: {
         ...{ title: 'Readings in JSON', summary: 'one reading or an array of readings', contentType: json },
@@ -219,10 +219,10 @@ export const topics: readonly Topic[] = [
   },
   {
     ...{ channel: 'commands', operation: 'receiveCommand', action: 'receive', qos: 0, isRetained: false },
-    summary: 'Receive a command. Commands come during a session only, and none is kept for later.',
+    summary: 'Receive a command. Commands arrive only during a session; none is kept for later.',
     messages: {
       command: {
-        ...{ title: 'Command', summary: 'what to do, and until when', contentType: json },
+        ...{ title: 'Command', summary: 'the action and its deadline', contentType: json },
         payload: asJson(CommandMessage),
         examples: [{ name: 'lock', payload: { id: '5b0c', action: 'LOCK', expiresAt: 1_763_712_010 } }],
       },
@@ -255,7 +255,7 @@ export const topics: readonly Topic[] = [
   },
   {
     ...{ channel: 'rejects', operation: 'receiveReject', action: 'receive', qos: 0, isRetained: false },
-    summary: 'Receive why an upload of the device went to quarantine; for development, and one can be lost.',
+    summary: 'Receive the reasons why an upload went to quarantine; for development, without guaranteed delivery.',
     messages: {
       reject: {
         ...{ title: 'Reject', summary: 'the faults of one upload', contentType: json },
@@ -265,7 +265,7 @@ export const topics: readonly Topic[] = [
   },
 ];
 
-/** Where devices connect, from the settings. */
+/** The endpoints of devices, from the settings. */
 interface Broker {
   readonly port: number;
   /** Undefined without a certificate. */
@@ -280,7 +280,7 @@ function serversOf({ port, tlsPort }: Broker): object {
   return {
     mqtt: {
       ...{ host: `{hostname}:${port}`, protocol: 'mqtt', ...common, security },
-      description: 'without TLS, which shows the device secret to the network',
+      description: 'without TLS, which exposes the device secret to the network',
     },
     ...(tlsPort !== undefined && {
       mqtts: {
@@ -306,7 +306,7 @@ export function describeDevices(broker: Broker, version: string) {
     info: {
       title: 'Odograph: device protocol',
       version,
-      description: `What a device sends to Odograph and receives from it over MQTT. A packet has at most ${maximumPacketBytes} bytes. A device may use its own topics only.`,
+      description: `The messages that a device exchanges with Odograph over MQTT. A packet has at most ${maximumPacketBytes} bytes. A device may use its own topics only.`,
       license: { name: 'Apache 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',

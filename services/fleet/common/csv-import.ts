@@ -128,7 +128,7 @@ export async function importFile<Value, Created>(
 
 const wholeLine = (line: number, message: string): CsvFault => ({ line, column: '', message });
 
-/** The separator that the header has: spreadsheets of many languages write semicolons. */
+/** Finds the separator of the header: spreadsheets in many languages write semicolons. */
 function findDelimiter(csv: string): string {
   const [header = ''] = csv.split(/\r?\n/, 1);
   const counts = [',', ';', '\t'].map((one) => [one, header.split(one).length] as const);

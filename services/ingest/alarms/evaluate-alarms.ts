@@ -187,7 +187,7 @@ function remember(search: Search): Search {
   };
 }
 
-/** A reading that decides about a rule: it shows the condition of an alarm, or the opposite. */
+/** A reading that decides a rule: it meets the condition of an alarm, or its opposite. */
 export interface Sign<Evidence = unknown> {
   readonly timeMicroseconds: number;
   readonly isOn: boolean;
@@ -196,7 +196,7 @@ export interface Sign<Evidence = unknown> {
 
 /** An alarm of one rule and one vehicle, `[from, until)` in device time, microseconds; it may be stored already. */
 export interface Alarm<Evidence = unknown> {
-  /** Of a stored alarm. */
+  /** Set for a stored alarm. */
   readonly id?: string;
   fromMicroseconds: number;
   /** Infinity while the alarm is open. */
@@ -209,7 +209,7 @@ export interface Alarm<Evidence = unknown> {
 export interface StoredSigns {
   /** Finds the next sign after a time. */
   findNext(afterMicroseconds: number): Promise<{ timeMicroseconds: number; isOn: boolean } | undefined>;
-  /** Whether a sign of the condition lies between two times. */
+  /** Tells whether a sign of the condition lies between two times. */
   isConfirmed(afterMicroseconds: number, beforeMicroseconds: number): Promise<boolean>;
 }
 
@@ -232,7 +232,7 @@ export async function followSigns<Evidence>(
   const joining = new Set<Alarm<Evidence>>();
   for (const { timeMicroseconds: time, isOn, evidence } of signs) {
     const known = alarms.find((alarm) => alarm.fromMicroseconds <= time && time < alarm.untilMicroseconds);
-    // Of two readings with one time, the first to arrive decides.
+    // Of two readings with the same time, the first to arrive decides.
     if (isOn === (known !== undefined) || known?.fromMicroseconds === time) continue;
     if (known === undefined) {
       const next = await earlier.findNext(time);
@@ -252,7 +252,7 @@ export async function followSigns<Evidence>(
   return [...changed];
 }
 
-/** Lets the alarm that follows begin with an earlier sign of it. */
+/** Moves the start of the following alarm to an earlier sign. */
 function join<Evidence>(
   alarms: readonly Alarm<Evidence>[],
   changed: Set<Alarm<Evidence>>,
@@ -374,7 +374,7 @@ async function insertAlarms(db: Database, changes: readonly AlarmChange[]): Prom
 }
 
 /**
- * Writes alarms. Those that end are written before those that begin, since a rule has one open alarm of a vehicle.
+ * Writes alarms. Those that end are written before those that begin, since a rule has one open alarm per vehicle.
  * @returns the ids of the alarms that were raised or changed
  */
 async function writeAlarms(db: Database, changes: readonly AlarmChange[]): Promise<string[]> {

@@ -185,7 +185,7 @@ interface Checkpoint {
   state: SegmentState;
   /** Readings since the previous checkpoint. */
   readings: number;
-  /** Whether no checkpoint follows. */
+  /** True if no checkpoint follows. */
   isNewest: boolean;
 }
 
@@ -201,7 +201,7 @@ const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicrose
 const minReadings = 1000;
 const maxReadings = 5000;
 
-/** Whether to keep a checkpoint: between journeys after 1,000 readings, and always after 5,000. */
+/** Decides whether to keep a checkpoint: between journeys after 1,000 readings, and always after 5,000. */
 function isWorthKeeping({ journey, gap }: SegmentState, readings: number): boolean {
   return readings >= maxReadings || (readings >= minReadings && journey === null && gap === null);
 }
@@ -242,7 +242,7 @@ async function deleteOldCheckpoints(db: Database, vehicleId: number, beforeMicro
     and time < (select max(time) from trip_checkpoint where vehicle_id = ${vehicleId})`.execute(db);
 }
 
-/** Keys of CAN data that count the litres used in an engine's life (docs/trips.md). */
+/** Keys of CAN data that count the litres used over the life of an engine (docs/trips.md). */
 const fuelCounterKeys = ['total_fuel_used', 'engine_total_fuel_used', 'fuel_used'];
 
 const fuelCounter = sql`case when can is not null or decoded_can is not null then (

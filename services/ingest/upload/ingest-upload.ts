@@ -339,7 +339,7 @@ class ChunkBudget {
     });
   }
 
-  /** Whether all chunks that a batch needs are known to exist; for an hour, because chunks are dropped. */
+  /** Tells whether all chunks of a batch are known to exist. Forgets them after an hour, because chunks are dropped. */
   #exist(uploads: readonly UploadInProgress[], nowMs: number): boolean {
     const known = this.#chunks;
     if (known === undefined || Math.abs(nowMs - known.readAtMs) >= hourMs) return false;

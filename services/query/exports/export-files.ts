@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The directory has no room for an export: exports fill their share of the disk, or all of it. The message is shown to the client. */
+/** No room for an export: exports reached their limit, or the disk is full. The message is shown to the client. */
 export class NoRoom extends Error {}
 
 /** A file while it is written, under a name of its own: another process may write the same export. */

@@ -31,7 +31,7 @@ const client = platform.as(application.token);
 const vehicle = await createVehicle(platform.db, application);
 const otherVehicle = await createVehicle(platform.db, application);
 await storeDrive(vehicle.id);
-// In a privacy interval, readings have no position; and one lies where GPX has no such longitude.
+// In a privacy interval, readings have no position; and one has a longitude that GPX does not allow.
 await storeReadings(platform.db, application.id, [
   { time: '2025-11-21T09:00:00Z', vehicle_id: otherVehicle.id, mileage: 5 },
   { time: '2025-11-21T09:00:01.5Z', vehicle_id: otherVehicle.id, latitude: 0.0000001, longitude: 180 },

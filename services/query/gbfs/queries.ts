@@ -80,7 +80,7 @@ const isSilent = (
 const level = sql`coalesce(${number('electric', 'soc')}, ${number('fleet', 'ChargeLevel')}, ${number('fleet', 'fuelRange')},
   case when vehicle.tank_litres > 0 then ${number('fleet', 'fuel')} * 100 / vehicle.tank_litres end)`;
 
-const standardMaxAgeMinutes = 25 * 60;
+const defaultMaxAgeMinutes = 25 * 60;
 
 /**
  * Reads the vehicles of a system in one statement.
@@ -91,7 +91,7 @@ export async function findVehicles(
   { applicationId, settings }: GbfsSystem,
   onlyPublished: boolean,
 ): Promise<SystemVehicle[]> {
-  const { vehicleIds, positionMaxAgeMinutes = standardMaxAgeMinutes } = settings;
+  const { vehicleIds, positionMaxAgeMinutes = defaultMaxAgeMinutes } = settings;
   const chosen = vehicleIds === undefined ? sql`true` : sql`vehicle.id = any(${vehicleIds.map(Number)}::integer[])`;
   const hidden = sql`case when cardinality(${outOfService}) > 0 then 'OUT_OF_SERVICE' when ${isPrivate} then 'PRIVATE'
     when not ${hasDevice} then 'NO_DEVICE' when ${isBooked} then 'BOOKED' when ${isAuthorized} then 'AUTHORIZED'

@@ -46,7 +46,7 @@ interface SystemContent {
 }
 
 const version = '3.0';
-const standardTtlSeconds = 30;
+const defaultTtlSeconds = 30;
 /** For feeds that change with the settings. */
 const settingsTtlSeconds = 300;
 const liveFeeds: ReadonlySet<string> = new Set(['vehicle_status', 'station_status']);
@@ -54,7 +54,7 @@ const liveFeeds: ReadonlySet<string> = new Set(['vehicle_status', 'station_statu
 const tableFeeds: ReadonlySet<string> = new Set(['station_information', 'geofencing_zones']);
 
 /** Returns the seconds between two computations of a system. */
-const ttlOf = ({ settings }: GbfsSystem): number => settings.ttlSeconds ?? standardTtlSeconds;
+const ttlOf = ({ settings }: GbfsSystem): number => settings.ttlSeconds ?? defaultTtlSeconds;
 
 const localize = ({ system }: GbfsSettings, text: string) => system.languages.map((language) => ({ text, language }));
 
@@ -64,7 +64,7 @@ function vehicleTypes({ vehicleTypes: types }: GbfsSettings): object {
 }
 
 function vehicleStatus(vehicles: readonly PublishedVehicle[]): object {
-  // The order of the vehicles' numbers would tell which new id is which old one.
+  // The order of the vehicles' numbers would reveal which new id replaces which old one.
   const byId = [...vehicles].sort((one, other) => (one.vehicle_id < other.vehicle_id ? -1 : 1));
   return { vehicles: byId };
 }
@@ -134,7 +134,7 @@ function dataOf(content: SystemContent): Map<FeedName, object> {
 const tagOf = (content: string) => `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 
 /**
- * Writes the feeds of a system. Feeds about the moment have a new tag with each computation. The others keep theirs until
+ * Writes the feeds of a system. Live feeds have a new tag with each computation. The others keep theirs until
  * their data changes, so clients need not read them again.
  */
 function writeFeeds(content: SystemContent): ReadonlyMap<FeedName, Feed> {
@@ -155,7 +155,7 @@ type Feeds = ReadonlyMap<FeedName, Feed>;
 
 interface Computation {
   readonly feeds: Promise<Feeds>;
-  /** Monotonic clock; infinite while it is under way. */
+  /** Monotonic clock; infinite while the computation is in flight. */
   validUntilMs: number;
 }
 
@@ -174,7 +174,7 @@ export class FeedCache {
     if (known && performance.now() < known.validUntilMs) return known.feeds;
     const computation: Computation = { feeds: this.#compute(systemId), validUntilMs: Number.POSITIVE_INFINITY };
     this.#bySystem.set(systemId, computation);
-    // Failures are not kept: the next request tries again. Nor are ids that nobody publishes, which anyone can make up.
+    // Failures are not cached, so the next request retries; nor are unpublished ids, which a client can make up.
     computation.feeds.then(
       (feeds) => {
         const ttlSeconds = feeds.get('vehicle_status')?.ttlSeconds ?? 0;

@@ -23,7 +23,7 @@ export interface PublishedVehicle {
 /** Why a vehicle is not published. */
 export type HiddenReason = HiddenState | 'NO_TYPE' | 'RANGE_UNKNOWN';
 
-const standardRadiusMetres = 300;
+const defaultRadiusMetres = 300;
 /** Finer values would let a vehicle be recognized after a rental that changed them little. */
 const rangeStepMetres = 1000;
 const minuteMs = 60_000;
@@ -85,7 +85,7 @@ export function publish(
   if (vehicle.hidden !== null) return vehicle.hidden;
   const type = typeOf(settings, vehicle);
   if (!type) return 'NO_TYPE';
-  const place = placeOf(vehicle, spots, settings.stationRadiusMetres ?? standardRadiusMetres);
+  const place = placeOf(vehicle, spots, settings.stationRadiusMetres ?? defaultRadiusMetres);
   if (!place) return 'POSITION_UNKNOWN';
   const range = rangeOf(type, vehicle);
   if (range === undefined && type.propulsion_type !== 'human') return 'RANGE_UNKNOWN';

@@ -254,7 +254,7 @@ interface ShownVehicle {
   readonly lock: string | null;
 }
 
-/** A message that is retained, or with an empty text removed. */
+/** A retained message; an empty text removes it. */
 interface Message {
   readonly topic: string;
   readonly text: string;

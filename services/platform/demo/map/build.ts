@@ -30,7 +30,7 @@ function speedOf({ highway = '', maxspeed = '' }: RoadFeature['properties']): nu
   return /^\d+$/.test(maxspeed) ? Number(maxspeed) : (usualSpeeds[highway.replace(/_link$/, '')] ?? 30);
 }
 
-/** Lists the nodes of the largest part in which every node can reach every other; no route leads out of or into the rest. */
+/** Lists the nodes of the largest strongly connected component; a route to or from another node may not exist. */
 function connectedNodes(edges: readonly (readonly [from: number, to: number])[]): Set<number> {
   const next = new Map<number, number[]>();
   const previous = new Map<number, number[]>();
@@ -43,7 +43,7 @@ function connectedNodes(edges: readonly (readonly [from: number, to: number])[])
   }
   const reach = (lists: ReadonlyMap<number, readonly number[]>, start: number): Set<number> => {
     const found = new Set([start]);
-    // A set also yields what is added while it is read.
+    // Iterating a set also yields the elements added meanwhile.
     for (const node of found) for (const other of lists.get(node) ?? []) found.add(other);
     return found;
   };
