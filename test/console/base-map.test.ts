@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     const { page } = watched;
     const sizes = new Map<string, Promise<number>>();
     page.on('requestfinished', (request) => {
-      // A request may outlive the page.
+      // The page may close before a request ends.
       const size = request.sizes().then(
         ({ responseBodySize }) => responseBodySize,
         () => 0,

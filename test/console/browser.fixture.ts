@@ -36,7 +36,7 @@ export async function watchPage(
     locale: 'en-GB',
     timezoneId: 'Europe/Paris',
     viewport,
-    // Requests of a service worker pass by the routes of a test.
+    // Requests of a service worker bypass the routes of a test.
     serviceWorkers: 'block',
     ...options,
   });

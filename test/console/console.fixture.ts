@@ -32,7 +32,7 @@ export interface ConsoleSetup {
 
 /**
  * Starts the platform and the browser.
- * @param settings of the platform, by their environment variables
+ * @param settings of the platform, by environment variable
  * @param own services that replace those of the same name
  */
 export async function startConsole(

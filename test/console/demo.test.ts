@@ -35,7 +35,7 @@ it.skipIf(!hasBrowser)(
     const watched = await watchPage(browser, url.replace(/\/$/, ''));
     const { page, errors, foreignRequests } = watched;
     const sizes: Promise<number>[] = [];
-    // A request may outlive the page.
+    // The page may close before a request ends.
     const sizeOf = (request: { sizes(): Promise<{ responseBodySize: number }> }) =>
       request.sizes().then(
         ({ responseBodySize }) => responseBodySize,

@@ -8,7 +8,7 @@ import { loadServices } from '../../services/platform/services.ts';
 import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
-/** For a page on a busy machine. */
+/** Long enough for a busy machine. */
 const pollOptions = { timeout: 20_000 };
 
 let platform: TestPlatform;
@@ -17,7 +17,7 @@ let fleet: TestFleet;
 /** The session of an operator of the application. */
 let session: { readonly name: string; readonly value: string };
 
-/** Opens an address as that operator, with preferences of the browser. */
+/** Opens an address as that operator, with preferences stored in the browser. */
 async function open(path: string, preferences: object = {}, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const cookie = { ...session, domain: '127.0.0.1', path: '/', expires: -1 };
   const cookies = [{ ...cookie, httpOnly: true, secure: false, sameSite: 'Strict' as const }];
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it('draws the last trip on a small map, without a barrier in light and dark', async () => {
+  it('draws the last trip on a small map that axe finds accessible, in light and dark', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}`);
     await page.getByRole('region', { name: 'Last trip' }).getByRole('link', { name: /km/ }).waitFor();
     await page.getByRole('region', { name: 'Last trip' }).locator('canvas').waitFor();
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it('fits the French names of the screens into the rail', async () => {
+  it('fits the French names of screens in the menu', async () => {
     const { page } = await open('/profile', { language: 'fr' }, { viewport: { width: 1440, height: 900 } });
     await page.getByRole('link', { name: 'Réservations' }).waitFor();
     const wide = () =>

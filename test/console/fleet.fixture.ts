@@ -33,7 +33,7 @@ interface ReadingOptions {
   readonly speed?: number;
   /** Readings driven before this one. */
   readonly driven?: number;
-  /** Whether the ignition is on; by default while it drives. */
+  /** Whether the ignition is on; by default, if the vehicle drives. */
   readonly isOn?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixt
 
 const day = 86_400_000;
 const waitMs = 60_000;
-/** The time of the events service is ahead of the wall clock by this. */
+/** How far the clock of the events service is ahead of the wall clock. */
 let aheadMs = 0;
 let setup: ConsoleSetup;
 const receivers: TestReceiver[] = [];

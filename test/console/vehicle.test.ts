@@ -58,7 +58,7 @@ async function addHistory({ application, moving }: TestFleet): Promise<void> {
     (${moving.id}::integer, tstzrange(now() - interval '3 hours', now() - interval '2 hours'))`.execute(db);
 }
 
-/** The bounds of a chart and of its pixels in the accent colour, as shares of the plot. */
+/** The bounds of a chart's pixels in the accent colour, as shares of the plot. */
 interface DrawnChart {
   /** Whether a label of an axis reaches the left edge, where it would be cut. */
   readonly isCut: boolean;

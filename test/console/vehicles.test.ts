@@ -19,12 +19,12 @@ const findVehicles = (...plates: string[]) =>
     .where('plate', 'in', plates)
     .execute();
 
-/** Creates a vehicle, announced to open pages. @returns its id */
+/** Creates a vehicle, and announces it to open pages. @returns its id */
 async function createVehicle(plate: string): Promise<string> {
   return (await setup.admin.post('/v1/x/admin/vehicles', { appId: setup.application.appId, plate })).body.id;
 }
 
-/** Reads the host, the port and the secret that the page shows once. */
+/** Reads the host, the port and the secret, which the page shows once. */
 async function readSettings(page: Page) {
   const shown = page.getByRole('region', { name: 'Settings of the device' });
   await shown.waitFor();
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('tells a viewer and a user without vehicles who can help', async () => {
+  it('tells a viewer, and a user without vehicles, who can help', async () => {
     const { platform, browser } = setup;
     const application = await createApplication(platform.db);
     const viewer = await setup.open('/vehicles', await createAccount(platform, { application }, 'viewer'));
@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('the new pages fit 390, 820 and 1440 pixels, without a barrier that axe finds serious', async () => {
+  it('every new page fits 390, 820 and 1440 pixels, without a barrier that axe finds serious', async () => {
     const id = await createVehicle(uniqueName('FT'));
     const { page } = await setup.open('/vehicles', await setup.accountOf('operator'));
     for (const [path, sign] of [

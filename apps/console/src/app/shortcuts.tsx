@@ -16,10 +16,10 @@ const letters = {
   p: 'profile',
 } as const;
 const operatorLetters = { q: 'pipeline', u: 'accounts', i: 'integrations', t: 'audit' } as const;
-const lettersOf = () => Object.entries(isOperator() ? { ...letters, ...operatorLetters } : letters);
+const allowedLetters = () => Object.entries(isOperator() ? { ...letters, ...operatorLetters } : letters);
 const pairTimeoutMs = 1500;
 
-/** Whether the focused field or dialog takes the key. */
+/** Whether a field, a dialog or the browser takes the key. */
 function isTaken({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isField = target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
   return isField || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]') !== null;
@@ -29,7 +29,7 @@ function isTaken({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
 export function Shortcuts() {
   const isListed = useSignal(false);
   useEffect(() => {
-    let goneMs = Number.NEGATIVE_INFINITY;
+    let prefixMs = Number.NEGATIVE_INFINITY;
     const actions: Readonly<Record<string, () => void>> = {
       '?': () => assign(isListed, true),
       '/': () => document.querySelector<HTMLInputElement>('main input[type=search]')?.focus(),
@@ -37,9 +37,9 @@ export function Shortcuts() {
     const press = (event: KeyboardEvent) => {
       if (isTaken(event)) return;
       const { key, timeStamp } = event;
-      const screen = lettersOf().find(([letter]) => letter === key)?.[1];
-      const open = screen && timeStamp - goneMs < pairTimeoutMs ? () => navigate(`/${screen}`) : actions[key];
-      goneMs = key === 'g' ? timeStamp : Number.NEGATIVE_INFINITY;
+      const screen = allowedLetters().find(([letter]) => letter === key)?.[1];
+      const open = screen && timeStamp - prefixMs < pairTimeoutMs ? () => navigate(`/${screen}`) : actions[key];
+      prefixMs = key === 'g' ? timeStamp : Number.NEGATIVE_INFINITY;
       if (!open) return;
       event.preventDefault();
       open();
@@ -51,7 +51,7 @@ export function Shortcuts() {
   const { shortcuts: text, navigation } = texts.value;
   const rows = [
     ['/', text.search] as const,
-    ...lettersOf().map(([letter, screen]) => [`g ${letter}`, navigation[screen]] as const),
+    ...allowedLetters().map(([letter, screen]) => [`g ${letter}`, navigation[screen]] as const),
     ['?', text.title] as const,
   ];
   return (

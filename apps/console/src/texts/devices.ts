@@ -176,7 +176,7 @@ export const deviceTexts = {
       86400: ['for a day', 'un jour'],
       604800: ['for a week', 'une semaine'],
     },
-    ending: ['End', 'Fin'],
+    ending: ['Release or delete', 'Libérer ou supprimer'],
     questions: {
       secret: {
         title: (id: string) => [`New secret for ${id}?`, `Nouveau secret pour ${id} ?`],

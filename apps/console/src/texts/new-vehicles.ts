@@ -59,7 +59,7 @@ export const newVehicleTexts = {
       'The vehicle is gone at once, its device is unlinked, and everything stored about it is purged.',
       'Le véhicule disparaît aussitôt, son boîtier est dissocié, et tout ce qui est enregistré à son sujet est purgé.',
     ],
-    ending: ['End', 'Fin'],
+    ending: ['Archive or delete', 'Archiver ou supprimer'],
   },
   vehicleImport: {
     text: [

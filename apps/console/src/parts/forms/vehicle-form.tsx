@@ -56,7 +56,7 @@ interface DraftOptions {
 
 type TextName = 'plate' | 'vin' | 'brand' | 'model' | 'energy' | 'kind';
 
-function TextOf({ name, label, draft, failure }: DraftOptions & { name: TextName; label: string }) {
+function VehicleTextField({ name, label, draft, failure }: DraftOptions & { name: TextName; label: string }) {
   return (
     <TextInput
       label={label}
@@ -76,7 +76,7 @@ interface NumberOptions extends DraftOptions {
 }
 
 /** A field for a number; empty stands for 0, which means unknown. */
-function NumberOf({ name, label, hint, draft, failure }: NumberOptions) {
+function VehicleNumberField({ name, label, hint, draft, failure }: NumberOptions) {
   return (
     <Field label={label} hint={hint} error={errorOf(failure, name)}>
       {(input) => (
@@ -119,10 +119,16 @@ function MoreFields({ draft, failure }: DraftOptions) {
   const { vehicles, vehicleForm: text } = texts.value;
   return (
     <div class="vehicle-fields">
-      <TextOf name="energy" label={vehicles.columns.energy} draft={draft} failure={failure} />
-      <TextOf name="kind" label={text.kind} draft={draft} failure={failure} />
-      <NumberOf name="seats" label={text.seats} draft={draft} failure={failure} />
-      <NumberOf name="tankLitres" label={text.tankLitres} hint={text.tankHint} draft={draft} failure={failure} />
+      <VehicleTextField name="energy" label={vehicles.columns.energy} draft={draft} failure={failure} />
+      <VehicleTextField name="kind" label={text.kind} draft={draft} failure={failure} />
+      <VehicleNumberField name="seats" label={text.seats} draft={draft} failure={failure} />
+      <VehicleNumberField
+        name="tankLitres"
+        label={text.tankLitres}
+        hint={text.tankHint}
+        draft={draft}
+        failure={failure}
+      />
       <SelectField
         label={text.gearbox}
         value={draft.value.gearbox}
@@ -183,10 +189,10 @@ export function VehicleForm({ vehicle, appId, action, onDone, onClose }: Vehicle
         />
       )}
       <div class="vehicle-fields">
-        <TextOf name="plate" label={vehicles.columns.plate} draft={draft} failure={failure} />
-        <TextOf name="vin" label={vehicles.columns.vin} draft={draft} failure={failure} />
-        <TextOf name="brand" label={vehicles.columns.brand} draft={draft} failure={failure} />
-        <TextOf name="model" label={vehicles.columns.model} draft={draft} failure={failure} />
+        <VehicleTextField name="plate" label={vehicles.columns.plate} draft={draft} failure={failure} />
+        <VehicleTextField name="vin" label={vehicles.columns.vin} draft={draft} failure={failure} />
+        <VehicleTextField name="brand" label={vehicles.columns.brand} draft={draft} failure={failure} />
+        <VehicleTextField name="model" label={vehicles.columns.model} draft={draft} failure={failure} />
       </div>
       <details open={vehicle !== undefined}>
         <summary>{text.more}</summary>

@@ -16,7 +16,7 @@ import { Links } from './links.tsx';
 import { Connection } from './table.tsx';
 
 /** Takes a device from its application, or deletes it. */
-function Ending({ device: { deviceId } }: { device: DeviceDetail }) {
+function ReleaseOrDelete({ device: { deviceId } }: { device: DeviceDetail }) {
   const { devices: text } = texts.value;
   const asked = useSignal<'release' | 'delete' | undefined>(undefined);
   const claimCode = useSignal<string | undefined>(undefined);
@@ -168,7 +168,7 @@ export function DevicePage({ id }: { id: string }) {
         <div>
           <Facts device={device} />
           {isOperator() && <Credentials device={device} mayChange={mayChange} onChanged={reload} />}
-          {mayChange && <Ending device={device} />}
+          {mayChange && <ReleaseOrDelete device={device} />}
         </div>
         <div>
           <Links device={device} mayChange={mayChange} onChanged={reload} />

@@ -86,7 +86,7 @@ function JobLine({ job, appId, plate, onDeleted }: JobOptions) {
   );
 }
 
-function ExportsOf({ appId }: { appId: string }) {
+function ExportList({ appId }: { appId: string }) {
   const { exports: text } = texts.value;
   const { data, failure, isLoading, reload } = useLoad(() => load(appId), [appId]);
   const isWaiting = data?.jobs.some(isUnfinished) === true && !isLoading;
@@ -131,7 +131,7 @@ export function ExportsScreen() {
         <Heading text={text.title} />
         <ApplicationChoice />
       </header>
-      {isEmpty ? <Empty title={application.none} /> : <ExportsOf key={appId} appId={appId} />}
+      {isEmpty ? <Empty title={application.none} /> : <ExportList key={appId} appId={appId} />}
     </div>
   );
 }

@@ -121,7 +121,7 @@ function SourceActions({ source, onChanged, onShow }: SourceOptions) {
     const { secret } = await answerOf(api.POST('/v1/x/admin/sources/{id}/secret', { params, body }));
     onShow({ sourceId, format, createDevices, secret });
   };
-  const removeIt = async () => {
+  const deleteSource = async () => {
     await answerOf(api.DELETE('/v1/x/admin/sources/{id}', { params }));
     onChanged();
   };
@@ -136,7 +136,7 @@ function SourceActions({ source, onChanged, onShow }: SourceOptions) {
         />
       </ActionButton>
       {format === 'flespi' && <CommandToken source={source} onChanged={onChanged} />}
-      <ActionButton action={remove} title={text.deleteTitle(name)} isDangerous onConfirm={removeIt}>
+      <ActionButton action={remove} title={text.deleteTitle(name)} isDangerous onConfirm={deleteSource}>
         {text.deleteText}
       </ActionButton>
     </>

@@ -142,7 +142,7 @@ function VehicleScope({ appId, draft, failure }: ScopeOptions) {
 }
 
 /** Serializes the members that a person sets, without those that every delivery changes. */
-const writeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
+const serializeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
   JSON.stringify({ url, types, vehicleIds, disabledReason });
 
 interface WebhookFormOptions {
@@ -157,7 +157,7 @@ interface WebhookFormOptions {
 export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormOptions) {
   const { webhooks: text } = texts.value;
   const { draft, show } = useDraft(appId, webhook);
-  const saving = useSave(webhook, writeChosen);
+  const saving = useSave(webhook, serializeChosen);
   const { failure } = saving;
   const change = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
   const submit = () => {

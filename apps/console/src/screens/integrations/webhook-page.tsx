@@ -79,7 +79,7 @@ function Actions({ appId, webhook, onChanged, onEdit, onSecret, onTested }: Acti
     onSecret((await answerOf(api.POST('/v1/x/webhooks/{id}/rotate', { params }))).secret);
     onChanged();
   };
-  const removeIt = async () => {
+  const deleteWebhook = async () => {
     await answerOf(api.DELETE('/v1/x/webhooks/{id}', { params }));
     changeQuery({ webhook: undefined });
     onChanged();
@@ -98,7 +98,7 @@ function Actions({ appId, webhook, onChanged, onEdit, onSecret, onTested }: Acti
         <ActionButton action={integrations.newSecret} title={text.rotateTitle} onConfirm={rotate}>
           {text.rotateText}
         </ActionButton>
-        <ActionButton action={remove} title={text.deleteTitle} isDangerous onConfirm={removeIt}>
+        <ActionButton action={remove} title={text.deleteTitle} isDangerous onConfirm={deleteWebhook}>
           {text.deleteText}
         </ActionButton>
       </div>

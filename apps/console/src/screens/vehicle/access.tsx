@@ -110,7 +110,7 @@ function Keys({ authorizations }: Access) {
 }
 
 /** Whether the role allows the person to turn location privacy on and off; the platform decides. */
-function mayTurnPrivacy({ grants }: Access): boolean {
+function mayChangePrivacy({ grants }: Access): boolean {
   if (session.value.state !== 'signed in') return false;
   const { person } = session.value;
   if (person.kind === 'operator') return person.role !== 'viewer';
@@ -123,7 +123,7 @@ export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { access, bookings } = data;
-  const privacy = <Privacy vehicle={vehicle} mayTurn={mayTurnPrivacy(access)} />;
+  const privacy = <Privacy vehicle={vehicle} mayChange={mayChangePrivacy(access)} />;
   if (access.authorizations.length + access.grants.length + bookings.length === 0) {
     return (
       <div class="page">

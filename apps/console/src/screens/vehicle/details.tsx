@@ -16,7 +16,7 @@ import { texts } from '../../texts/texts.ts';
 type KnownVehicle = Pick<Schema<'TableVehicle'>, 'id' | 'appId' | 'plate' | 'deviceId'>;
 
 /** Whether the person may archive and delete a vehicle: an operator who is no viewer, or a user who manages it. */
-async function loadManages(id: string): Promise<boolean> {
+async function loadMayManage(id: string): Promise<boolean> {
   if (isOperator()) return hasRole('operator');
   const person = session.value.state === 'signed in' ? session.value.person : undefined;
   if (person?.kind !== 'user') return false;
@@ -81,7 +81,7 @@ function Device({ vehicle: { id, deviceId }, isArchived }: DetailsOptions) {
 }
 
 /** Archives, reactivates or deletes a vehicle. The page follows the live stream. */
-function Ending({ vehicle: { id, appId, plate }, isArchived }: DetailsOptions) {
+function ArchiveOrDelete({ vehicle: { id, appId, plate }, isArchived }: DetailsOptions) {
   const { details: text } = texts.value;
   const action = useAction();
   const params = { header: actingFor(appId) };
@@ -119,14 +119,14 @@ function Ending({ vehicle: { id, appId, plate }, isArchived }: DetailsOptions) {
 /** The description of a vehicle, its device, archiving and deletion. */
 export function Details({ vehicle, isArchived = false }: DetailsOptions) {
   const { id } = vehicle;
-  const { data: manages } = useLoad(() => loadManages(id), [id]);
+  const { data: mayManage } = useLoad(() => loadMayManage(id), [id]);
   return (
     <div class="details">
       {isOperator() && <Description key={String(isArchived)} id={id} />}
       <div>
         <Device vehicle={vehicle} isArchived={isArchived} />
-        {manages && <Ending vehicle={vehicle} isArchived={isArchived} />}
-        {manages === false && <p class="muted">{texts.value.readOnly}</p>}
+        {mayManage && <ArchiveOrDelete vehicle={vehicle} isArchived={isArchived} />}
+        {mayManage === false && <p class="muted">{texts.value.readOnly}</p>}
       </div>
     </div>
   );

@@ -41,7 +41,7 @@ interface SwitchOptions {
 }
 
 /** The state of location privacy, its intervals, and the switch for those who may use it. */
-export function Privacy({ vehicle, mayTurn }: { vehicle: LiveVehicle; mayTurn: boolean }) {
+export function Privacy({ vehicle, mayChange }: { vehicle: LiveVehicle; mayChange: boolean }) {
   const { privacy: text } = texts.value;
   const { data, failure, reload } = useLoad(() => loadIntervals(vehicle.id), [vehicle.id, vehicle.state]);
   const open = data?.find(({ until }) => until === undefined);
@@ -53,7 +53,7 @@ export function Privacy({ vehicle, mayTurn }: { vehicle: LiveVehicle; mayTurn: b
         <>
           <p class={open ? 'notice' : 'muted'}>{open ? text.on(formatFull(open.from)) : text.off}</p>
           <div class="row start">
-            {mayTurn && <Switch vehicle={vehicle} isOn={open !== undefined} onChanged={reload} />}
+            {mayChange && <Switch vehicle={vehicle} isOn={open !== undefined} onChanged={reload} />}
           </div>
           {data.length > 0 && (
             <details>
