@@ -90,7 +90,9 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Alarms' }).click();
     await page.getByText('This could not be loaded').waitFor();
+    const refused = page.waitForEvent('requestfailed', (request) => new URL(request.url()).pathname === '/');
     await page.getByRole('button', { name: 'Try again' }).click();
+    await refused;
     await page.getByText('This could not be loaded').waitFor();
     expect(await page.getByRole('navigation', { name: 'Screens' }).isVisible()).toBe(true);
     await page.context().setOffline(false);

@@ -107,13 +107,14 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
   it('accepts a radius in feet and stores it in metres', async () => {
     const { page } = await open('/alarms/geofences', { units: 'imperial' });
     await page.getByRole('button', { name: 'New circle' }).click();
-    await page.getByLabel('Name').fill('Yard');
+    await page.getByLabel('Name').fill('Yard in feet');
     await page.getByLabel('Latitude').fill('48.85');
     await page.getByLabel('Longitude').fill('2.35');
     await page.getByLabel('Radius, ft').fill('1000');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('circle, 1,000 ft').waitFor();
-    const { rows } = await sql<{ radius_metres: number }>`select radius_metres from geofence`.execute(platform.db);
+    const { rows } = await sql<{ radius_metres: number }>`
+      select radius_metres from geofence where name = 'Yard in feet'`.execute(platform.db);
     expect(rows[0]?.radius_metres).toBeCloseTo(304.8, 9);
     await close(page);
   });
