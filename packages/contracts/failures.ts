@@ -9,7 +9,7 @@ export const failures = {
   INVALID_PASSWORD_LENGTH: [400, 'the new password needs at least 8 characters'],
   INVALID_LEVEL: [400, 'level is LOCK_UNLOCK or DRIVE'],
   INVALID_INTERVAL: [400, 'until must lie after from'],
-  INVALID_DATE: [400, 'the date cannot be used'],
+  INVALID_DATE: [400, 'the date is invalid or out of range'],
   INVALID_CLAIM_CODE: [400, 'a device without an owner needs its claim code'],
   INVALID_DEVICE: [400, 'the device does not support this'],
   INVALID_BOOKING_TYPE: [400, 'type is BOOKING or FREE_FLOATING'],

@@ -90,7 +90,7 @@ async function createOnServer(serverUrl: string, purpose: string): Promise<OwnDa
   };
 }
 
-/** Creates the data directory that embedded engines of a run copy: creating a database takes seconds, a copy does not. */
+/** Creates the data directory that embedded engines copy: creating a database takes seconds, a copy does not. */
 async function createTemplate(dataDirectory: string): Promise<void> {
   const engine = await startEngine('TimescaleDB', undefined, dataDirectory);
   await prepare(engine.url);

@@ -20,7 +20,7 @@ export const causes = {
 } as const;
 export type Cause = keyof typeof causes;
 
-/** The failure of a remote action; `message` replaces the standard one. */
+/** The failure of a remote action; `message` replaces the default one. */
 export function unreachable(cause: Cause, message?: string, options?: ErrorOptions): Failure {
   return new Failure('COMMUNICATION_FAILED', message || causes[cause], { reason: cause }, options);
 }
@@ -241,8 +241,8 @@ export function requireAcknowledged(outcome: Outcome): void {
   if (outcome.state === 'acknowledged') return;
   if (outcome.state === 'refused') throw unreachable('REFUSED', outcome.reason);
   if (outcome.cause === 'UNKNOWN_ANSWER') throw unreachable('UNKNOWN_ANSWER', describeAnswer(outcome.reason));
-  const standard = outcome.state === 'expired' ? 'VEHICLE_BUSY' : 'NO_ACKNOWLEDGEMENT';
-  throw unreachable(outcome.cause !== undefined && isCause(outcome.cause) ? outcome.cause : standard);
+  const defaultCode = outcome.state === 'expired' ? 'VEHICLE_BUSY' : 'NO_ACKNOWLEDGEMENT';
+  throw unreachable(outcome.cause !== undefined && isCause(outcome.cause) ? outcome.cause : defaultCode);
 }
 
 const describeAnswer = (text = '') => `the device answered "${text}"; whether it acted is unknown`;
