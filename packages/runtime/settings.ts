@@ -56,7 +56,7 @@ const retention = (defaultValue: number, description: string, row?: string) =>
 const retentionOfKind = (defaultValue: number) =>
   retention(
     defaultValue,
-    'remove ended commands, ended bookings and authorizations, cleared alarms, and audit rows (the chains still verify) that are older; 0 keeps them. Kinds: `COMMAND`, `BOOKING`, `ALARM`, `AUDIT`; and `QUARANTINE`, uploads in quarantine, of which the default is 90',
+    'remove ended commands, ended bookings and authorizations, cleared alarms, and audit rows (the chains still verify) that are older; 0 keeps them. Kinds: `COMMAND`, `BOOKING`, `ALARM`, `AUDIT`; and `QUARANTINE`, uploads in quarantine, with a default of 90 days',
     '<KIND>_RETENTION_DAYS',
   );
 
