@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
       ['Jamming', {}, 'the device reports jamming of its receivers'],
       ['Silent device', { 'Minutes without contact': '90' }, 'nothing is received for 1 h 30'],
       ['Low battery', { 'Charge below, %': '20' }, 'the charge is below 20 %'],
-      ['Unanswered command', {}, 'a command ends without an answer of the device'],
+      ['Unanswered command', {}, 'a command ends without an answer from the device'],
     ] as const) {
       await page.getByRole('button', { name: 'New rule' }).click();
       await page.getByLabel('Name').fill(`Rule ${kind}`);
