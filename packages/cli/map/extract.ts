@@ -154,6 +154,12 @@ function tooLarge(amount: string): Error {
   return new Error(`the area is too large: ${amount}; choose a smaller area or a lower --max-zoom`);
 }
 
+/** The address of an archive for everyone who sees the map: the query of a signed one is a credential. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
 async function readHeader(archive: PMTiles, url: string): Promise<Header> {
   return archive.getHeader().catch((error: Error) => {
     // The errors of the library do not name the file.
@@ -194,7 +200,7 @@ export async function planExtract(
   if (entries.length === 0) throw new Error(`${source.url} has no tile in the area`);
   const properties: ArchiveProperties = {
     ...{ tileType: header.tileType, tileCompression: header.tileCompression, bounds },
-    ...{ minZoom: header.minZoom, maxZoom: zoom, metadata: { ...metadata, source: source.url } },
+    ...{ minZoom: header.minZoom, maxZoom: zoom, metadata: { ...metadata, source: withoutQuery(source.url) } },
   };
   const head = encodeHead(properties, entries);
   const tiles = entries.reduce((sum, { runLength }) => sum + runLength, 0);
