@@ -80,7 +80,8 @@ export const consoleService: Service<Http> = {
       async health() {
         await pingDatabase(db);
         const fault = (await mapFile.check())?.fault;
-        return { ok: true, state: fault === undefined ? 'running' : `running; the map ${mapFile.path} ${fault}` };
+        // Anyone reads /health: the log has the path of the file.
+        return { ok: true, state: fault === undefined ? 'running' : `running; the file of the map ${fault}` };
       },
     };
   },

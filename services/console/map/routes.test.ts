@@ -94,7 +94,7 @@ describe('the file of MAP_TILES', () => {
       setting: 'MAP_TILES',
       fault: expect.stringContaining(fault),
     });
-    const state = expect.stringContaining(`running; the map ${file} ${fault}`);
+    const state = expect.stringContaining(`running; the file of the map ${fault}`);
     expect(await consoleState()).toEqual({ ok: true, state });
     await replace(whole);
     expect(await consoleState()).toEqual({ ok: true, state: 'running' });
