@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { accessService } from '@odograph/access/service';
 import { consoleService } from '@odograph/console/service';
+import type { Database } from '@odograph/database/database';
 import { migrate } from '@odograph/database/migrate';
 import { fleetService } from '@odograph/fleet/service';
 import { InvalidSettings } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { quarantineContext, Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
+import { deviceKeyContext, quarantineContext, Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { createApplication, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -45,10 +46,23 @@ async function start(keys: string) {
   return { ...platform, admin };
 }
 
+/** Opens the device key and the token of the source. */
+async function openSealed(db: Database, key: string): Promise<string[]> {
+  const { rows: keys } = await sql<{ id: string; version: number; sealed: Buffer }>`
+    select device_id as id, key_version as version, sealed_key as sealed from device_key`.execute(db);
+  const { rows: tokens } = await sql<{ id: string; sealed: Buffer }>`
+    select id::text as id, sealed_command_token as sealed from source`.execute(db);
+  const [deviceKeys, sourceTokens] = [new Sealer([key], 'device keys'), new Sealer([key], 'source tokens')];
+  return [
+    ...keys.map(({ id, version, sealed }) => deviceKeys.open(sealed, deviceKeyContext(id, version)).toString('hex')),
+    ...tokens.map(({ id, sealed }) => sourceTokens.open(sealed, sourceTokenContext(id)).toString()),
+  ];
+}
+
 describe('rotating ENCRYPTION_KEYS as documented', () => {
   it('keeps device keys, tokens of sources and quarantined uploads readable, and refuses keys that open none', async () => {
     const payload = Buffer.from('{"no":"reading"}');
-    const { quarantineId } = await withKeys(first, async ({ db, admin }) => {
+    const { quarantineId, opened } = await withKeys(first, async ({ db, admin }) => {
       const application = await createApplication(db);
       const { deviceId } = await createVehicle(db, application);
       await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
@@ -61,7 +75,7 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
         insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
         values (${deviceId}, now(), ${payload.length}, ${sealed}, ${Buffer.from(randomUUID())}, '[]')
         returning id::text`.execute(db);
-      return { quarantineId: rows[0]?.id };
+      return { quarantineId: rows[0]?.id, opened: await openSealed(db, first) };
     });
     await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(
       /ENCRYPTION_KEYS: no key opens 1 device keys and 1 tokens of sources and 1 quarantined uploads/,
@@ -76,7 +90,9 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
       expect((await admin.post('/v1/x/admin/sources/reseal', {})).body).toEqual(counts);
     });
     await requireReadableValues(await configWith(second), logger, services);
-    await withKeys(second, async ({ admin }) => {
+    await withKeys(second, async ({ admin, db }) => {
+      expect(opened).toEqual([expect.stringMatching(/^[0-9a-f]{32,}$/), 'a token']);
+      expect(await openSealed(db, second)).toEqual(opened);
       const { body } = await admin.post(`/v1/x/admin/quarantine/${quarantineId}/open`, {});
       expect(Buffer.from(body.base64, 'base64')).toEqual(payload);
     });

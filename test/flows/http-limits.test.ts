@@ -112,3 +112,10 @@ it.each(['1e999', 'Infinity', '-Infinity', `1${'0'.repeat(400)}`])(
     expect([answer.status, answer.body.field]).toEqual([400, 'overlapSeconds']);
   },
 );
+
+it('rejects a deeply nested value in any parameter', async () => {
+  const admin = createApiClient(platform.httpUrl, asAdmin);
+  const deep = `{"id":"d","model":"generic","extra":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+  const { status, body } = await admin.post('/v1/x/admin/devices', deep);
+  expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'extra']);
+});
