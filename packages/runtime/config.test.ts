@@ -42,8 +42,13 @@ it('are all described in docs/settings.md, which `npm run settings:docs` writes'
 
 it('ignores variables that are not settings, and finds those that earlier versions read', () => {
   expect(readConfig({ SESSION_SECONDS: 'x' })).not.toHaveProperty('SESSION_SECONDS');
-  const environment = { SESSION_SECONDS: '60', TELTONIKA_UDP_FILE: '/run/udp', FLESPI_URL: '', UPLOAD_BATCH_MS: '1' };
-  expect(findRemovedSettings(environment)).toEqual(['SESSION_SECONDS', 'TELTONIKA_UDP_FILE']);
+  const environment = {
+    SESSION_SECONDS: '60',
+    TRIPS_PAUSE_MS_FILE: '/run/pause',
+    FLESPI_URL: '',
+    UPLOAD_BATCH_MS: '1',
+  };
+  expect(findRemovedSettings(environment)).toEqual(['SESSION_SECONDS', 'TRIPS_PAUSE_MS_FILE']);
 });
 
 it('names networks that are malformed', () => {

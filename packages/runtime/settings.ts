@@ -109,6 +109,10 @@ export const Settings = Type.Object({
     'TCP and UDP for Teltonika devices ([devices/teltonika.md](devices/teltonika.md)); 0 closes both',
   ),
   TELTONIKA_TLS_PORT: port(0, 'the same over TLS, with the certificate of `MQTT_TLS_CERTIFICATE`'),
+  TELTONIKA_UDP: Type.Boolean({
+    default: true,
+    description: 'false disables UDP, whose source addresses can be forged',
+  }),
   TELTONIKA_NETWORKS: Type.Optional(
     Type.String({
       absent: 'all',
@@ -199,7 +203,7 @@ export const removedSettings = [
   ...['MQTT_MAX_CONNECTIONS', 'QUARANTINE_UPLOADS_PER_HOUR', 'READING_MAX_AGE_DAYS', 'READING_NEW_CHUNKS_PER_HOUR'],
   ...['REGISTRATION_PROVIDER_KEY_HEADER', 'REGISTRATION_PROVIDER_MAPPING', 'REGISTRATION_PROVIDER_URL'],
   ...['SESSION_SECONDS', 'SHUTDOWN_TIMEOUT_MS', 'SOURCE_BYTES_PER_SECOND', 'SOURCE_NEW_DEVICES_PER_HOUR'],
-  ...['SOURCE_REQUESTS_PER_SECOND', 'TELTONIKA_MAX_CONNECTIONS', 'TELTONIKA_UDP', 'TRIPS_PAUSE_MS'],
+  ...['SOURCE_REQUESTS_PER_SECOND', 'TELTONIKA_MAX_CONNECTIONS', 'TRIPS_PAUSE_MS'],
   ...['UPLOAD_BACKLOG_BYTES', 'UPLOAD_BACKLOG_JOBS', 'UPLOAD_HELD_BYTES', 'UPLOAD_MAX_DELAY_SECONDS'],
 ];
 

@@ -58,6 +58,12 @@ describe('the listener for Teltonika devices', () => {
     expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="network"} 2');
   });
 
+  it('accepts connections and no datagrams without TELTONIKA_UDP', async () => {
+    const gateway = await startGateway({ TELTONIKA_UDP: 'false', TELTONIKA_NETWORKS: '127.0.0.0/8' });
+    expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
+    await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
+  });
+
   it.each([
     ['before', 150, 0],
     // As many before it as a device sends in minutes are no flood.

@@ -17,7 +17,7 @@ interface TeltonikaListeners extends DeviceListeners {
 }
 
 /**
- * Listens for Teltonika devices: TCP and UDP on TELTONIKA_PORT, TLS on TELTONIKA_TLS_PORT. A port of 0 stays closed.
+ * Listens for Teltonika devices: TCP and, with TELTONIKA_UDP, UDP on TELTONIKA_PORT, TLS on TELTONIKA_TLS_PORT. A port of 0 stays closed.
  * @throws when it cannot listen on a port, or a certificate cannot be read
  */
 export async function listenForTeltonika(
@@ -32,7 +32,7 @@ export async function listenForTeltonika(
     socket.once('close', () => connections.delete(socket));
     new TeltonikaConnection(endpoint, socket);
   };
-  const datagrams = port > 0 ? await receiveDatagrams(endpoint, host, port) : undefined;
+  const datagrams = port > 0 && config.TELTONIKA_UDP ? await receiveDatagrams(endpoint, host, port) : undefined;
   try {
     const listeners = await listenForDevices({
       ...{ host, port: port || undefined, tlsPort: tlsPort || undefined, config, limits, logger },
