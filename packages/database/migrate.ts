@@ -143,7 +143,8 @@ export interface MigrateOptions {
 
 /**
  * Applies the missing migrations, each in its own transaction. Safe to call from several processes and while the database
- * is in use: waiting for a lock blocks other statements for at most a second.
+ * is in use: waiting for a lock blocks other statements for at most a second. Kysely's Migrator runs all migrations in one
+ * transaction or all of them without: a lock that is not granted would roll back the whole upgrade, or leave half of a file.
  * @returns the names of the migrations applied by this call
  * @throws UnsupportedDatabase, and when a migration fails (it is rolled back)
  */
