@@ -1,4 +1,5 @@
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
   createOperator,
@@ -7,6 +8,7 @@ import {
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 
 export const password = 'correct horse battery staple';
@@ -87,6 +89,10 @@ export async function createTestFleet({ db, mqttUrl }: TestPlatform): Promise<Te
   await moving.device.upload([...drive, reading({ ago: 3290, driven: 19 }), reading({ speed: 36, driven: 19 })]);
   await parked.device.upload([reading({ ago: 10 })]);
   await hidden.device.upload([reading({ ago: 10, driven: 30 })]);
+  const trip = sql`select from trip where vehicle_id = ${Number(moving.id)}`;
+  await eventually(async () => {
+    if ((await trip.execute(db)).rows.length === 0) throw new Error('the drive is no trip yet');
+  });
   const vehicles = [moving, parked, hidden];
   return {
     application,
