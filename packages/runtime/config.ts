@@ -49,6 +49,16 @@ export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS }: Config)
   return SHUTDOWN_DRAIN_MS + ACK_TIMEOUT_MS + stopTimeoutMs;
 }
 
+/** The settings that name the map of the console, by precedence. */
+export const mapSettings = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as const;
+
+/** Finds the setting that names the map; without one, the console shows the file at mapPath. */
+export const mapSettingOf = (config: Pick<Config, (typeof mapSettings)[number]>) =>
+  mapSettings.find((name) => config[name] !== undefined);
+
+/** The file that downloads and uploads of a map replace. */
+export const mapPath = ({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string => join(DATA_DIR, 'map.pmtiles');
+
 /** Invalid settings; the message lists all faults, one per line. */
 export class InvalidSettings extends Error {
   constructor(faults: readonly string[]) {

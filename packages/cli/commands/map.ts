@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Config } from '@odograph/runtime/config';
+import { type Config, mapPath, mapSettingOf } from '@odograph/runtime/config';
 import type { Bounds } from '../map/extract.ts';
 import { type AdminApi, UsageFailure } from '../server/admin-api.ts';
 import { command, flag, optional } from './command.ts';
@@ -32,10 +32,8 @@ async function findFleet(api: AdminApi): Promise<Bounds> {
   return parseBounds(bbox);
 }
 
-const otherMaps = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as const;
-
 function warnOfOtherMap(config: Config): void {
-  const name = otherMaps.find((one) => config[one] !== undefined);
+  const name = mapSettingOf(config);
   if (name !== undefined) process.stderr.write(`${name} is set: the console shows that map until you unset it\n`);
 }
 
@@ -65,7 +63,7 @@ export const mapCommands = [
       warnOfOtherMap(config);
       const { downloadMap } = await import('../map/download.ts');
       try {
-        return await downloadMap(resolve(config.DATA_DIR, 'map.pmtiles'), { bounds, maxZoom, from }, showProgress);
+        return await downloadMap(resolve(mapPath(config)), { bounds, maxZoom, from }, showProgress);
       } finally {
         showProgress('');
       }
