@@ -1,4 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
+import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { text } from '@odograph/http/schemas';
@@ -37,6 +38,20 @@ type Line<Value> = readonly [line: number, value: Value];
 
 /** The fault of a line without its number. */
 type LineFault = Omit<CsvFault, 'line'>;
+
+/** A compiled schema of lines. */
+interface LineSchema<Value> {
+  Check(line: unknown): line is Value;
+  Errors(line: unknown): Parameters<typeof describeSchemaFaults>[0];
+}
+
+/** Checks a line against its schema. @returns the line, or the fault of its first column at fault */
+export function checkLine<Value>(schema: LineSchema<Value>, line: unknown): { readonly value: Value } | LineFault {
+  if (schema.Check(line)) return { value: line };
+  const { field, rule } = describeSchemaFaults(schema.Errors(line));
+  const [column = ''] = field.split('.');
+  return { column, message: rule };
+}
 
 /** The columns of a file, and the resource that its lines describe. */
 interface Columns<Value> {

@@ -1,6 +1,5 @@
 import type { Caller, Operator } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
@@ -10,7 +9,7 @@ import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schema
 import { sql } from 'kysely';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { importBody, importFile, importOutcome, maxLines } from '../common/csv-import.ts';
+import { checkLine, importBody, importFile, importOutcome, maxLines } from '../common/csv-import.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { Plate } from '../common/vehicle-description.ts';
 import { operatedDevices } from './admin.ts';
@@ -42,16 +41,12 @@ const Outcome = Type.Object(
 
 /** A line of a file: a device, whose vehicle may be named by its plate. */
 const Line = Type.Object({ ...NewDevice.properties, plate: Type.Optional(Plate) });
-const checkLine = Compile(Line);
+const lineSchema = Compile(Line);
 
 function readDevice(cells: Readonly<Record<string, string>>) {
-  const device: unknown = { bluetoothName: '', bluetoothPin: '', ...cells };
-  if (!checkLine.Check(device)) {
-    const { field, rule } = describeSchemaFaults(checkLine.Errors(device));
-    return { column: field, message: rule };
-  }
-  const isBoth = device.vehicleId !== undefined && device.plate !== undefined;
-  return isBoth ? { column: 'plate', message: 'and vehicleId exclude each other' } : { value: device };
+  const checked = checkLine(lineSchema, { bluetoothName: '', bluetoothPin: '', ...cells });
+  const isBoth = 'value' in checked && checked.value.vehicleId !== undefined && checked.value.plate !== undefined;
+  return isBoth ? { column: 'plate', message: 'and vehicleId exclude each other' } : checked;
 }
 
 const columns = { names: Object.keys(Line.properties), required: ['id', 'model'], read: readDevice };

@@ -1,4 +1,3 @@
-import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Http } from '@odograph/http/http';
@@ -6,7 +5,7 @@ import { AppId, answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Default } from 'typebox/value';
-import { importBody, importFile, importOutcome, maxLines } from '../common/csv-import.ts';
+import { checkLine, importBody, importFile, importOutcome, maxLines } from '../common/csv-import.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { DescriptionFields, Plate } from '../common/vehicle-description.ts';
 import { createVehicle } from './admin.ts';
@@ -23,22 +22,19 @@ const Imported = Type.Object(
 
 /** A line of a file. */
 const Line = Type.Object({ plate: Plate, ...DescriptionFields });
-const checkLine = Compile(Line);
+const lineSchema = Compile(Line);
 
 const numberOf = (cell: string): number | string =>
   /^\d+([.,]\d+)?$/.test(cell) ? Number(cell.replace(',', '.')) : cell;
 
 function readVehicle({ seats, tankLitres, accessories, ...cells }: Readonly<Record<string, string>>) {
-  const vehicle: unknown = Default(Line, {
+  const vehicle = Default(Line, {
     ...cells,
     ...(seats !== undefined && { seats: numberOf(seats) }),
     ...(tankLitres !== undefined && { tankLitres: numberOf(tankLitres) }),
     ...(accessories !== undefined && { accessories: accessories.split(/[\s,;]+/) }),
   });
-  if (checkLine.Check(vehicle)) return { value: vehicle };
-  const { field, rule } = describeSchemaFaults(checkLine.Errors(vehicle));
-  const [column = ''] = field.split('.');
-  return { column, message: rule };
+  return checkLine(lineSchema, vehicle);
 }
 
 const columns = { names: Object.keys(Line.properties), required: ['plate'], read: readVehicle };
