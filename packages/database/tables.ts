@@ -6,20 +6,18 @@ import type { UploadFormat } from '@odograph/contracts/queues';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { ColumnType, Generated } from 'kysely';
 
-type Written<T> = ColumnType<T, T | undefined, T>;
-
 interface ApplicationTable {
   id: Generated<number>;
   app_id: string;
   app_key_sha256: Buffer;
-  previous_app_key_sha256: Written<Buffer | null>;
-  previous_app_key_until: Written<Date | null>;
+  previous_app_key_sha256: Buffer | null;
+  previous_app_key_until: Date | null;
   name: string;
-  view: Written<'dynamic' | 'fleet' | null>;
-  device_uploads_per_second: Written<number | null>;
-  device_bytes_per_second: Written<number | null>;
+  view: 'dynamic' | 'fleet' | null;
+  device_uploads_per_second: number | null;
+  device_bytes_per_second: number | null;
   created_at: Generated<Date>;
-  deleted_at: Written<Date | null>;
+  deleted_at: Date | null;
 }
 
 interface UserAccountTable {
@@ -29,7 +27,7 @@ interface UserAccountTable {
   password_hash: string;
   must_change_password: Generated<boolean>;
   created_at: Generated<Date>;
-  deleted_at: Written<Date | null>;
+  deleted_at: Date | null;
 }
 
 interface SessionTable {
@@ -37,7 +35,7 @@ interface SessionTable {
   application_id: number;
   user_id: string | null;
   created_at: Generated<Date>;
-  revoked_at: Written<Date | null>;
+  revoked_at: Date | null;
 }
 
 interface AccessTokenTable {
@@ -50,8 +48,8 @@ interface RefreshTokenTable {
   token_sha256: Buffer;
   session_id: string;
   expires_at: Date;
-  spent_at: Written<Date | null>;
-  successor_sha256: Written<Buffer | null>;
+  spent_at: Date | null;
+  successor_sha256: Buffer | null;
 }
 
 interface VehicleTable {
@@ -75,14 +73,14 @@ interface VehicleTable {
   unavailable: Generated<boolean>;
   states_lowered: Generated<Record<string, string>>;
   created_at: Generated<Date>;
-  archived_at: Written<Date | null>;
-  deleted_at: Written<Date | null>;
+  archived_at: Date | null;
+  deleted_at: Date | null;
 }
 
 interface VehicleGrantTable {
   user_id: string;
   vehicle_id: number;
-  role: Written<'viewer' | 'driver' | 'manager'>;
+  role: Generated<'viewer' | 'driver' | 'manager'>;
   created_at: Generated<Date>;
 }
 
@@ -106,14 +104,14 @@ interface DeviceTable {
   application_id: number | null;
   secret_sha256: Buffer;
   secret_issued_at: Generated<Date>;
-  previous_secret_sha256: Written<Buffer | null>;
-  previous_secret_until: Written<Date | null>;
-  certificates_issued_from: Written<Date | null>;
-  claim_code_sha256: Written<Buffer | null>;
+  previous_secret_sha256: Buffer | null;
+  previous_secret_until: Date | null;
+  certificates_issued_from: Date | null;
+  claim_code_sha256: Buffer | null;
   bluetooth_name: Generated<string>;
   bluetooth_pin: Generated<string>;
   created_at: Generated<Date>;
-  deleted_at: Written<Date | null>;
+  deleted_at: Date | null;
 }
 
 interface DeviceLinkTable {
@@ -133,18 +131,18 @@ interface VehicleRequestTable {
   user_id: string | null;
   plate: string;
   request: string;
-  state: Written<'pending' | 'approved' | 'declined'>;
-  vehicle_id: Written<number | null>;
-  reason: Written<string | null>;
+  state: Generated<'pending' | 'approved' | 'declined'>;
+  vehicle_id: number | null;
+  reason: string | null;
   created_at: Generated<Date>;
-  decided_at: Written<Date | null>;
+  decided_at: Date | null;
 }
 
 interface VehiclePurgeTable {
   vehicle_id: number;
   application_id: number;
   requested_at: Generated<Date>;
-  verified_at: Written<Date | null>;
+  verified_at: Date | null;
 }
 
 interface QuarantineTable {
@@ -152,15 +150,15 @@ interface QuarantineTable {
   device_id: string;
   received_at: Date;
   format: Generated<UploadFormat>;
-  application_id: Written<number | null>;
+  application_id: number | null;
   sealed_payload: Buffer;
   payload_bytes: number;
   payload_fingerprint: Buffer;
   faults: unknown;
   times_seen: Generated<number>;
   is_partial: Generated<boolean>;
-  resolved_at: Written<Date | null>;
-  dismissed_reason: Written<string | null>;
+  resolved_at: Date | null;
+  dismissed_reason: string | null;
 }
 
 interface CommandTable {
@@ -173,13 +171,13 @@ interface CommandTable {
   action: string;
   state: Generated<CommandState>;
   created_at: Generated<Date>;
-  sent_at: Written<Date | null>;
+  sent_at: Date | null;
   expires_at: Date;
-  ended_at: Written<Date | null>;
-  cause: Written<string | null>;
-  status: Written<string | null>;
-  reason: Written<string | null>;
-  idempotency_key: Written<string | null>;
+  ended_at: Date | null;
+  cause: string | null;
+  status: string | null;
+  reason: string | null;
+  idempotency_key: string | null;
 }
 
 interface BookingTable {
@@ -193,8 +191,8 @@ interface BookingTable {
   ends_at: Date | null;
   authorization_id: string;
   created_at: Generated<Date>;
-  stopped_at: Written<Date | null>;
-  deleted_at: Written<Date | null>;
+  stopped_at: Date | null;
+  deleted_at: Date | null;
 }
 
 interface ParkingTable {
@@ -224,10 +222,10 @@ interface BluetoothAuthorizationTable {
   level: 'LOCK_UNLOCK' | 'DRIVE';
   valid_from: Date;
   valid_until: Date;
-  suspended_until: Written<Date | null>;
-  revoked_at: Written<Date | null>;
-  replaced_by: Written<string | null>;
-  issued_by: Written<string | null>;
+  suspended_until: Date | null;
+  revoked_at: Date | null;
+  replaced_by: string | null;
+  issued_by: string | null;
   created_at: Generated<Date>;
 }
 
@@ -238,15 +236,18 @@ interface DeviceKeyTable {
   epoch: Generated<number>;
   list_version: Generated<number>;
   published_version: Generated<number>;
-  published_at: Written<Date | null>;
+  published_at: Date | null;
   confirmed_version: Generated<number>;
-  confirmed_at: Written<Date | null>;
-  refused_reason: Written<string | null>;
-  claim: Written<string | null>;
-  claimed_until: Written<Date | null>;
+  confirmed_at: Date | null;
+  refused_reason: string | null;
+  claim: string | null;
+  claimed_until: Date | null;
 }
 
-/** The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. */
+/**
+ * The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. Typed by hand:
+ * kysely-codegen reads neither check constraints (a command's `state` becomes `string`) nor the content of JSON columns.
+ */
 export interface Tables {
   application: ApplicationTable;
   user_account: UserAccountTable;
@@ -282,17 +283,17 @@ interface SourceTable {
   application_id: number;
   format: SourceFormatName;
   secret_sha256: Buffer;
-  previous_secret_sha256: Written<Buffer | null>;
-  previous_secret_until: Written<Date | null>;
+  previous_secret_sha256: Buffer | null;
+  previous_secret_until: Date | null;
   create_devices: Generated<boolean>;
   created_at: Generated<Date>;
-  last_seen_at: Written<Date | null>;
+  last_seen_at: Date | null;
   messages: Generated<number>;
   unknown_messages: Generated<number>;
   refused_requests: Generated<number>;
-  sealed_command_token: Written<Buffer | null>;
+  sealed_command_token: Buffer | null;
   takes_commands: Generated<boolean>;
-  deleted_at: Written<Date | null>;
+  deleted_at: Date | null;
 }
 
 interface GbfsSystemTable {
@@ -311,7 +312,7 @@ interface OperatorTable {
   role: OperatorRole;
   must_change_password: Generated<boolean>;
   created_at: Generated<Date>;
-  deleted_at: Written<Date | null>;
+  deleted_at: Date | null;
 }
 
 interface OperatorApplicationTable {
@@ -321,8 +322,8 @@ interface OperatorApplicationTable {
 
 interface SignInTable {
   token_sha256: Buffer;
-  operator_id: Written<string | null>;
-  session_id: Written<string | null>;
+  operator_id: string | null;
+  session_id: string | null;
   created_at: Generated<Date>;
   used_at: Generated<Date>;
   expires_at: Date;
@@ -332,20 +333,20 @@ interface PipelineSampleTable {
   at: Date;
   source: string;
   seconds: number;
-  accepted_uploads: Written<number | null>;
-  refused_packets: Written<number | null>;
-  puback_p50_ms: Written<number | null>;
-  puback_p99_ms: Written<number | null>;
-  connected_devices: Written<number | null>;
-  held_bytes: Written<number | null>;
-  stored_readings: Written<number | null>;
-  quarantined_uploads: Written<number | null>;
-  lag_p50_ms: Written<number | null>;
-  lag_p99_ms: Written<number | null>;
-  waiting_jobs: Written<number | null>;
-  oldest_job_seconds: Written<number | null>;
-  database_bytes: Written<number | null>;
-  redis_bytes: Written<number | null>;
+  accepted_uploads: number | null;
+  refused_packets: number | null;
+  puback_p50_ms: number | null;
+  puback_p99_ms: number | null;
+  connected_devices: number | null;
+  held_bytes: number | null;
+  stored_readings: number | null;
+  quarantined_uploads: number | null;
+  lag_p50_ms: number | null;
+  lag_p99_ms: number | null;
+  waiting_jobs: number | null;
+  oldest_job_seconds: number | null;
+  database_bytes: number | null;
+  redis_bytes: number | null;
 }
 
 interface WebhookTable {
@@ -355,19 +356,19 @@ interface WebhookTable {
   event_types: string[];
   all_vehicles: boolean;
   sealed_secret: Buffer;
-  sealed_previous_secret: Written<Buffer | null>;
-  previous_secret_until: Written<Date | null>;
+  sealed_previous_secret: Buffer | null;
+  previous_secret_until: Date | null;
   created_at: Generated<Date>;
-  disabled_at: Written<Date | null>;
-  disabled_reason: Written<'GONE' | 'REQUESTED' | null>;
+  disabled_at: Date | null;
+  disabled_reason: 'GONE' | 'REQUESTED' | null;
   version: Generated<number>;
   position: string;
   position_saved_at: Generated<Date>;
-  failing_since: Written<Date | null>;
+  failing_since: Date | null;
   pauses: Generated<number>;
-  paused_until: Written<Date | null>;
-  last_error: Written<string | null>;
-  last_success_at: Written<Date | null>;
-  lease: Written<string | null>;
-  leased_until: Written<Date | null>;
+  paused_until: Date | null;
+  last_error: string | null;
+  last_success_at: Date | null;
+  lease: string | null;
+  leased_until: Date | null;
 }
