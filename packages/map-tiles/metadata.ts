@@ -10,8 +10,17 @@ function nestedIn({ json }: Metadata): Metadata {
   }
 }
 
-/** Lists the vector layers that the metadata of an archive names (PMTiles specification 3, "JSON Metadata"). */
-export function vectorLayersOf(metadata: Metadata): string[] {
+/** The type of vector tiles (PMTiles specification 3, "Tile Type"). */
+export const vectorTiles = 1;
+
+/**
+ * Finds what keeps the console from drawing vector tiles of an archive: its style needs the layer "earth", which the
+ * metadata must name (PMTiles specification 3, "JSON Metadata").
+ * @returns a verb phrase
+ */
+export function findBasemapFault(tileType: number, metadata: Metadata): string | undefined {
+  if (tileType !== vectorTiles) return undefined;
   const layers = metadata['vector_layers'] ?? nestedIn(metadata)['vector_layers'];
-  return Array.isArray(layers) ? layers.map((layer) => String(Object(layer).id)) : [];
+  const hasEarth = Array.isArray(layers) && layers.some((layer) => Object(layer).id === 'earth');
+  return hasEarth ? undefined : 'has no layer "earth"; vector tiles must be a Protomaps basemap';
 }

@@ -1,5 +1,5 @@
 import { type ArchiveProperties, type Entry, encodeHead } from '@odograph/map-tiles/archive';
-import { vectorLayersOf } from '@odograph/map-tiles/metadata';
+import { findBasemapFault } from '@odograph/map-tiles/metadata';
 import { type Header, PMTiles, SharedPromiseCache, zxyToTileId } from 'pmtiles';
 import type { RangeSource } from './range-source.ts';
 
@@ -27,7 +27,6 @@ export interface Extract {
 const maxTiles = 6_000_000;
 const maxBytes = 20 * 1024 ** 3;
 const parallelDirectories = 8;
-const vectorTiles = 1;
 
 /** Formats a number of bytes in GiB. */
 export const formatGib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(bytes < 1024 ** 3 ? 3 : 1)} GiB`;
@@ -170,8 +169,9 @@ async function readHeader(archive: PMTiles, url: string): Promise<Header> {
 /** @throws Error when the console cannot draw the archive */
 async function readBasemap(archive: PMTiles, { tileType }: Header, url: string): Promise<Record<string, unknown>> {
   const metadata = Object(await archive.getMetadata()) as Record<string, unknown>;
-  if (tileType !== vectorTiles || vectorLayersOf(metadata).includes('earth')) return metadata;
-  throw new Error(`${url} has no layer "earth"; vector tiles must be a Protomaps basemap`);
+  const fault = findBasemapFault(tileType, metadata);
+  if (fault !== undefined) throw new Error(`${url} ${fault}`);
+  return metadata;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { versionOf } from '@odograph/http/file-answer';
-import { vectorLayersOf } from '@odograph/map-tiles/metadata';
+import { findBasemapFault, vectorTiles } from '@odograph/map-tiles/metadata';
 
 /** The content of a file that browsers can draw. */
 interface PmtilesContent {
@@ -26,7 +26,6 @@ const headerBytes = 127;
 const maxPartBytes = 8 * 1024 ** 2;
 const uncompressed = 1;
 const gzip = 2;
-const vectorTiles = 1;
 /** PNG, JPEG, WebP, AVIF. */
 const rasterTiles: readonly number[] = [2, 3, 4, 5];
 
@@ -85,15 +84,14 @@ async function readPart(file: FileHandle, { offset, length }: Part, compression:
   }
 }
 
-function readMetadata(bytes: Buffer) {
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function readMetadata(bytes: Buffer, tileType: number) {
   try {
     const metadata = JSON.parse(bytes.toString()) as Record<string, unknown>;
     const { attribution, source } = metadata;
-    return {
-      attribution: typeof attribution === 'string' ? attribution : '',
-      source: typeof source === 'string' ? source : undefined,
-      layers: vectorLayersOf(metadata),
-    };
+    const fault = findBasemapFault(tileType, metadata);
+    return { fault, attribution: textOf(attribution) ?? '', source: textOf(source) };
   } catch (cause) {
     throw new PmtilesFault('is damaged', { cause });
   }
@@ -105,14 +103,12 @@ async function inspect(file: FileHandle): Promise<PmtilesContent> {
   const header = readHeader(buffer.subarray(0, bytesRead));
   requireReadable(header, size);
   await readPart(file, header.rootDirectory, header.internalCompression);
-  const metadata = readMetadata(await readPart(file, header.metadata, header.internalCompression));
-  const { attribution, source, layers } = metadata;
-  const isVector = header.tileType === vectorTiles;
-  if (isVector && !layers.includes('earth'))
-    throw new PmtilesFault('has no layer "earth"; vector tiles must be a Protomaps basemap');
+  const metadata = await readPart(file, header.metadata, header.internalCompression);
+  const { fault, attribution, source } = readMetadata(metadata, header.tileType);
+  if (fault !== undefined) throw new PmtilesFault(fault);
   const { minZoom, maxZoom, bounds } = header;
-  const content = { attribution, source, minZoom, maxZoom, bounds, bytes: size, changedAt: mtime };
-  return { fault: undefined, tiles: isVector ? 'vector' : 'raster', ...content };
+  const tiles = header.tileType === vectorTiles ? 'vector' : 'raster';
+  return { fault, tiles, attribution, source, minZoom, maxZoom, bounds, bytes: size, changedAt: mtime };
 }
 
 /** Inspects a PMTiles file. A fault is a verb phrase, such as `is truncated`. @throws when the file cannot be opened */
