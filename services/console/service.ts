@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
 import type { QueueName } from '@odograph/contracts/queues';
@@ -9,13 +8,14 @@ import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odo
 import type { Http } from '@odograph/http/http';
 import { createPolicy, servePages } from '@odograph/http/page-policy';
 import { openDurableQueue, openQueue } from '@odograph/queue/queues';
+import { mapPath, mapSettingOf } from '@odograph/runtime/config';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { deviceReference } from './device-reference/page.ts';
 import { importRoutes } from './imports.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
-import { mapOrigin, mapRoutes, settingOf } from './map/routes.ts';
+import { mapOrigin, mapRoutes } from './map/routes.ts';
 import { mapUploadRoutes } from './map/upload.ts';
 import { pipelineRoutes } from './pipeline.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
@@ -25,7 +25,7 @@ const databaseConnections = 2;
 
 /** Opens the map file and logs when it is unusable: the console then shows only country outlines. */
 function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile {
-  const { MAP_TILES: path = join(config.DATA_DIR, 'map.pmtiles') } = config;
+  const { MAP_TILES: path = mapPath(config) } = config;
   return new PmtilesFile(path, config.MAP_TILES === undefined, (state) => {
     if (state === undefined) return;
     if (state.fault === undefined) logger.info({ file: path }, 'map in use');
@@ -68,7 +68,7 @@ export const consoleService: Service<Http> = {
     await operatorPages(http, guard, [queuePage(queues)]);
     const mapFile = openMapFile(host);
     await operatorRoutes(http, guard, [
-      mapUploadRoutes(db, mapFile, settingOf(config)),
+      mapUploadRoutes(db, mapFile, mapSettingOf(config)),
       quarantineRoutes(db, replayTarget),
       importRoutes(db, durable),
       pipelineRoutes(db),

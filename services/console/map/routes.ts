@@ -3,11 +3,9 @@ import { Failure } from '@odograph/contracts/failures';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
 import { answers, moment, word } from '@odograph/http/schemas';
-import type { Config } from '@odograph/runtime/config';
+import { type Config, mapSettingOf, mapSettings } from '@odograph/runtime/config';
 import Type, { type Static } from 'typebox';
 import type { PmtilesFile } from './pmtiles-file.ts';
-
-const mapSettings = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as const;
 
 const MapSettings = Type.Object(
   {
@@ -45,9 +43,6 @@ const tilesPath = '/v1/x/map/tiles';
 
 type MapConfig = Pick<Config, (typeof mapSettings)[number] | 'MAP_ATTRIBUTION'>;
 
-/** Finds the setting that selects the map. */
-export const settingOf = (config: MapConfig) => mapSettings.find((name) => config[name] !== undefined);
-
 /** The site that browsers load the map from, for the content security policy; undefined when that is this platform. */
 export function mapOrigin({ MAP_TILES_URL: tiles, MAP_STYLE_URL: style }: MapConfig): string | undefined {
   const url = tiles ?? style;
@@ -56,7 +51,7 @@ export function mapOrigin({ MAP_TILES_URL: tiles, MAP_STYLE_URL: style }: MapCon
 
 async function settingsOf(config: MapConfig, file: PmtilesFile): Promise<MapSettings> {
   const { MAP_TILES_URL: tiles, MAP_STYLE_URL: style, MAP_ATTRIBUTION: attribution = '' } = config;
-  const name = settingOf(config);
+  const name = mapSettingOf(config);
   const setting = name === undefined ? {} : { setting: name };
   if (tiles !== undefined) return { kind: 'images', url: tiles, attribution, ...setting };
   if (style !== undefined) return { kind: 'style', url: style, attribution, ...setting };
