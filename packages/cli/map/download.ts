@@ -114,30 +114,29 @@ async function requireSpace(directory: string, bytes: number): Promise<void> {
 async function writeContents(
   file: FileHandle,
   source: RangeSource,
-  extract: Extract,
-  done: number,
+  chunks: readonly Chunk[],
+  total: number,
   onProgress: (text: string) => void,
 ): Promise<void> {
-  const left = chunksOf(extract).filter(({ end }) => end > done);
-  for await (const { data, end } of inOrder(left, parallelRequests, (chunk) => fetchChunk(source, chunk))) {
+  for await (const { data, end } of inOrder(chunks, parallelRequests, (chunk) => fetchChunk(source, chunk))) {
     await file.appendFile(data);
-    onProgress(`${Math.floor((end / extract.bytes) * 100)} % of ${formatGib(extract.bytes)}`);
+    onProgress(`${Math.floor((end / total) * 100)} % of ${formatGib(total)}`);
   }
   await file.sync();
 }
 
 /** Opens the partial file, truncated to whole chunks or new with only the head. @returns it with its size in bytes */
-async function openPartial(path: string, extract: Extract, isContinued: boolean) {
+async function openPartial(path: string, head: Buffer, chunks: readonly Chunk[], isContinued: boolean) {
   const file = await open(path, isContinued ? 'a' : 'w');
   const { size } = await file.stat();
-  const done = chunksOf(extract).findLast(({ end }) => end <= size)?.end ?? extract.head.length;
-  if (isContinued && size >= extract.head.length) {
+  const done = chunks.findLast(({ end }) => end <= size)?.end ?? head.length;
+  if (isContinued && size >= head.length) {
     await file.truncate(done);
     return { file, done };
   }
   await file.truncate(0);
-  await file.appendFile(extract.head);
-  return { file, done: extract.head.length };
+  await file.appendFile(head);
+  return { file, done: head.length };
 }
 
 /**
@@ -159,11 +158,13 @@ export async function downloadMap(
   const source = new RangeSource(from ?? (await findBuild(isSameArea ? journal.from : undefined, index)));
   const extract = await planExtract(source, bounds, maxZoom, onProgress);
   const current: Journal = { from: source.url, etag: source.etag, bounds, maxZoom };
-  const { file, done } = await openPartial(partial, extract, isEqual(journal, current));
+  const chunks = chunksOf(extract);
+  const { file, done } = await openPartial(partial, extract.head, chunks, isEqual(journal, current));
   try {
     await requireSpace(dirname(path), extract.bytes - done);
     await writeFile(journalPath, JSON.stringify(current));
-    await writeContents(file, source, extract, done, onProgress);
+    const left = chunks.filter(({ end }) => end > done);
+    await writeContents(file, source, left, extract.bytes, onProgress);
   } finally {
     await file.close();
   }
