@@ -10,6 +10,13 @@ export const documentPath = join(cache, 'openapi.json');
 /** Packages that no service imports. */
 const elsewhere = ['cli', 'client', 'embedded', 'simulator', 'testkit'];
 const packages = readdirSync(join(root, 'packages')).filter((name) => !elsewhere.includes(name));
+/** Written by scripts/interface; not in the repository. */
+const outputs = [
+  documentPath,
+  ...['packages/client/interface.d.ts', 'packages/client/keyed-paths.ts', 'apps/console/src/api/limits.ts'].map(
+    (name) => join(root, name),
+  ),
+];
 const sources = ['services', ...packages.map((name) => `packages/${name}`), 'scripts/interface'];
 
 /**
@@ -19,8 +26,8 @@ const sources = ['services', ...packages.map((name) => `packages/${name}`), 'scr
 export async function buildInterface(): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const stamp = join(cache, 'interface.sources');
-  // `git clean` removes the types, and keeps node_modules if told so.
-  if (!existsSync(join(root, 'packages/client/interface.d.ts'))) rmSync(stamp, { force: true });
+  // `git clean` removes the outputs, and keeps node_modules if told so.
+  if (!outputs.every((path) => existsSync(path))) rmSync(stamp, { force: true });
   await buildChanged(stamp, sources, () => {
     console.error('generating the types of the interface');
     const { status } = spawnSync(process.execPath, ['scripts/run.mjs', 'scripts/interface/main.ts', documentPath], {
