@@ -1,0 +1,1 @@
+../database-logins.sql

@@ -1,0 +1,1 @@
+../database-roles.sql
