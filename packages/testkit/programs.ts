@@ -21,3 +21,7 @@ export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 /** For tests of the console; undefined without a browser. */
 export const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const hasBrowser = required('Chromium', browserPath !== undefined);
+
+/** For the test of certificates by ACME: Caddy, and the authority and name server of Pebble, which are Go modules. */
+export const hasAcmePrograms =
+  runs('caddy', 'version') && ['pebble', 'pebble-challtestsrv'].every((name) => runs('which', name));

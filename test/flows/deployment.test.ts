@@ -14,6 +14,7 @@ interface ComposeService {
   restart?: string;
   environment?: Record<string, string>;
   ports?: string[];
+  scale?: string | number;
   volumes?: string[];
   tmpfs?: string[];
   read_only?: boolean;
@@ -54,15 +55,26 @@ describe('docker-compose.yml', () => {
     expect(services['timescaledb']?.healthcheck?.test?.join(' ')).toContain('pg_isready -h 127.0.0.1');
   });
 
-  it('publishes ports in clear on the loopback interface only', () => {
-    const expected = ['1883', '5027/tcp', '5027/udp', '8080'].map((port) => `127.0.0.1 ${port}`);
-    expect(publishedBy(Object.values(services))).toEqual(expected);
+  it('publishes ports in clear on the loopback interface only, and encrypted ones on all interfaces', () => {
+    const inClear = ['1883', '5027/tcp', '5027/udp', '8080'].map((port) => `127.0.0.1 ${port}`);
+    // Port 80 redirects to 443 and answers the challenges of the certification authority.
+    const encrypted = ['8883', '5028', '80', '443'].map((port) => `0.0.0.0 ${port}`);
+    expect(publishedBy(Object.values(services)).toSorted()).toEqual([...inClear, ...encrypted].toSorted());
   });
 
-  it('publishes encrypted ports on all interfaces, only where certificates are configured', () => {
+  it('listens for TLS only with a certificate: one for DOMAIN, or that of infra/docker-compose.tls.yml', () => {
+    const path = `/certificates/caddy/certificates/acme-v02.api.letsencrypt.org-directory/\${DOMAIN}/\${DOMAIN}`;
+    expect(services['https']).toMatchObject({
+      scale: `0\${DOMAIN:+1}`,
+      environment: { XDG_DATA_HOME: '/certificates' },
+    });
+    expect(read('infra/Caddyfile')).toContain('acme_ca {$ACME_CA:https://acme-v02.api.letsencrypt.org/directory}');
     const tls = readServices('infra/docker-compose.tls.yml');
-    expect(publishedBy(Object.values(tls))).toEqual(['0.0.0.0 443', '0.0.0.0 8883', '0.0.0.0 5028']);
     for (const name of ['broker', 'gateway']) {
+      expect(services[name]?.environment).toMatchObject({
+        MQTT_TLS_CERTIFICATE: `\${DOMAIN:+${path}.crt}`,
+        MQTT_TLS_KEY: `\${DOMAIN:+${path}.key}`,
+      });
       expect(Object.keys(tls[name]?.environment ?? {})).toEqual(
         expect.arrayContaining(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']),
       );
@@ -75,7 +87,8 @@ describe('docker-compose.yml', () => {
   });
 
   it('gives each service the database of its own role, and only the secrets that it uses', () => {
-    const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
+    const secrets = (name: string) =>
+      [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)(?!DOMAIN)[A-Z_]+/g))].toSorted();
     const common = ['METRICS_TOKEN', 'REDIS_PASSWORD'];
     expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', ...common]);
     expect(secrets('gateway')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', ...common]);
@@ -109,7 +122,7 @@ describe('docker-compose.yml', () => {
 
   it('builds one image, which every service shares', () => {
     expect(namesWhere((service) => service.build !== undefined)).toEqual(['migrate']);
-    expect(new Set(all.flatMap(([, { image }]) => image)).size).toBe(4);
+    expect(new Set(all.flatMap(([, { image }]) => image)).size).toBe(5);
     expect(namesWhere((service) => !/:.*\d/.test(service.image ?? ''))).toEqual([]);
   });
 
@@ -117,7 +130,7 @@ describe('docker-compose.yml', () => {
     expect(namesWhere(({ logging }) => logging?.options['max-size'] === undefined)).toEqual([]);
     const confined = namesWhere((service) => isOurs(service));
     expect(confined).toEqual(['migrate', 'broker', 'gateway', 'ingest', 'http', 'events', 'tools']);
-    for (const name of [...confined, 'proxy']) {
+    for (const name of [...confined, 'proxy', 'https']) {
       const mem_limit = expect.stringMatching(/^\dg$/);
       expect(services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit });
     }
@@ -134,6 +147,30 @@ describe('docker-compose.yml', () => {
     );
     expect(leaking).toEqual([]);
     expect(read('infra/Dockerfile')).not.toContain('VOLUME');
+  });
+});
+
+describe('infra/helm', () => {
+  const values = parse(read('infra/helm/values.yaml'));
+
+  it('has a password for the role of every service, and gives each workload the services of docker-compose.yml', () => {
+    const job = read('infra/helm/templates/migrate.yaml');
+    for (const service of Object.keys(serviceDatabaseNames)) expect(job).toContain(`"${service.toUpperCase()}"`);
+    for (const name of namesWhere((service) => isOurs(service) && !isOneShot(service))) {
+      const template = read(`infra/helm/templates/${name}.yaml`);
+      const list = services[name]?.command?.map((service) => `"${service}"`).join(' ');
+      expect(template).toContain(`"services" (list ${list})`);
+      const used = [...template.matchAll(/"([A-Z_]+_PASSWORD|ADMIN_TOKEN|ENCRYPTION_KEYS)"\)/g)].map(([, key]) => key);
+      for (const secret of used.filter((key) => key !== '%s_DATABASE_PASSWORD')) {
+        expect(textOf(services[name] ?? {})).toContain(`\${${secret}`);
+      }
+    }
+  });
+
+  it('uses the versions of docker-compose.yml', () => {
+    expect(values.database.image).toBe(services['timescaledb']?.image);
+    const chart = parse(read('infra/helm/Chart.yaml'));
+    expect(services['http']?.image).toBe(`odograph:\${ODOGRAPH_VERSION:-${chart.appVersion}}`);
   });
 });
 

@@ -11,10 +11,19 @@ function openssl(...parameters: string[]): void {
   if (status !== 0) throw new Error(`openssl ${parameters.join(' ')}: ${stderr.toString()}`);
 }
 
-/** Creates a self-signed certificate of a server or an authority. @returns the files of the certificate and its key */
-export function createSelfSigned(directory: string, name: string): { certificate: string; key: string } {
+/**
+ * Creates a self-signed certificate of a server or an authority.
+ * @param hosts what the certificate is valid for, such as IP:127.0.0.1; for clients that verify it
+ * @returns the files of the certificate and its key
+ */
+export function createSelfSigned(
+  directory: string,
+  name: string,
+  hosts?: string,
+): { certificate: string; key: string } {
   const [certificate, key] = [join(directory, `${name}.pem`), join(directory, `${name}-key.pem`)];
-  openssl('req', '-x509', ...newKey, '-days', '2', '-subj', `/CN=${name}`, '-keyout', key, '-out', certificate);
+  const subject = ['-subj', `/CN=${name}`, ...(hosts === undefined ? [] : ['-addext', `subjectAltName=${hosts}`])];
+  openssl('req', '-x509', ...newKey, '-days', '2', ...subject, '-keyout', key, '-out', certificate);
   return { certificate, key };
 }
 
