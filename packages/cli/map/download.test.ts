@@ -109,14 +109,21 @@ it('continues an interrupted download, and keeps the previous file until the new
   await rm(file);
   answersLeft = 8;
   await expect(download()).rejects.toThrow('status 404');
-  const [partial = ''] = (await readdir(directory)).filter((name) => name.endsWith('.part'));
-  expect((await readFile(join(directory, partial))).length).toBeGreaterThan(1000);
+  expect((await readFile(join(`${file}.part`, 'map.pmtiles'))).length).toBeGreaterThan(1000);
   answersLeft = Number.POSITIVE_INFINITY;
   requestedBytes = 0;
   await download();
   expect(requestedBytes).toBeLessThan(wholeBytes);
   expect((await readFile(file)).equals(whole)).toBe(true);
   expect(whole.equals(previous)).toBe(false);
+});
+
+it('refuses a second download to the same file while one is in progress, and leaves the first one alone', async () => {
+  const first = download();
+  await expect(download()).rejects.toThrow(`map.pmtiles.part is in use by process ${process.pid}`);
+  const { bytes } = await first;
+  expect((await readFile(file)).length).toBe(bytes);
+  expect(await readdir(directory)).toEqual(['map.pmtiles']);
 });
 
 it('rejects an area that is too large with its size, before it reads any tile', async () => {

@@ -1,5 +1,6 @@
-import { type FileHandle, mkdir, open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lockDirectory } from '@odograph/embedded/process/directory-lock';
 import { type Bounds, type Content, type Extract, formatGib, inOrder, planExtract } from './extract.ts';
 import { RangeSource } from './range-source.ts';
 
@@ -50,6 +51,8 @@ export async function findBuild(preferred: string | undefined, index = protomaps
     throw new Error(`${index} lists no build with schema version 4; give an archive with --from`);
   return preferred !== undefined && urls.includes(preferred) ? preferred : newest;
 }
+
+const partialName = 'map.pmtiles';
 
 /** Describes a partial file; stored next to it. */
 interface Journal {
@@ -139,37 +142,59 @@ async function openPartial(path: string, head: Buffer, chunks: readonly Chunk[],
   return { file, done: head.length };
 }
 
-/**
- * Downloads the tiles of an area from a PMTiles archive and replaces a file with them atomically. An interrupted
- * download stays as `FILE.part`; the same request resumes it.
- * @param onProgress receives a message for people
- * @throws Error when the source cannot be read by ranges, the area is too large, or the disk lacks space
- */
-export async function downloadMap(
-  path: string,
+/** Downloads into a directory, or continues the download there. @returns the plan and the URL of the source */
+async function downloadInto(
+  directory: string,
   { bounds, maxZoom, from }: MapRequest,
   onProgress: (text: string) => void,
-  index?: string,
-): Promise<MapDownload> {
-  const [partial, journalPath] = [`${path}.part`, `${path}.part.json`];
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  index: string | undefined,
+): Promise<{ extract: Extract; url: string }> {
+  const journalPath = join(directory, 'journal.json');
   const journal = await readJournal(journalPath);
   const isSameArea = journal !== undefined && isEqual([journal.bounds, journal.maxZoom], [bounds, maxZoom]);
   const source = new RangeSource(from ?? (await findBuild(isSameArea ? journal.from : undefined, index)));
   const extract = await planExtract(source, bounds, maxZoom, onProgress);
   const current: Journal = { from: source.url, etag: source.etag, bounds, maxZoom };
   const chunks = chunksOf(extract);
-  const { file, done } = await openPartial(partial, extract.head, chunks, isEqual(journal, current));
+  const { file, done } = await openPartial(
+    join(directory, partialName),
+    extract.head,
+    chunks,
+    isEqual(journal, current),
+  );
   try {
-    await requireSpace(dirname(path), extract.bytes - done);
+    await requireSpace(directory, extract.bytes - done);
     await writeFile(journalPath, JSON.stringify(current));
     const left = chunks.filter(({ end }) => end > done);
     await writeContents(file, source, left, extract.bytes, onProgress);
   } finally {
     await file.close();
   }
-  await rename(partial, path);
-  await rm(journalPath);
-  const { tiles, bytes } = extract;
-  return { file: path, from: source.url, bbox: bounds.join(','), maxZoom: extract.maxZoom, tiles, bytes };
+  return { extract, url: source.url };
+}
+
+/**
+ * Downloads the tiles of an area from a PMTiles archive and replaces a file with them atomically. An interrupted
+ * download stays in the directory `FILE.part`; the same request resumes it.
+ * @param onProgress receives a message for people
+ * @throws Error when the source cannot be read by ranges, the area is too large, the disk lacks space, or another
+ *   process downloads to the same file
+ */
+export async function downloadMap(
+  path: string,
+  request: MapRequest,
+  onProgress: (text: string) => void,
+  index?: string,
+): Promise<MapDownload> {
+  const directory = `${path}.part`;
+  const unlock = await lockDirectory(directory, process.pid);
+  try {
+    const { extract, url } = await downloadInto(directory, request, onProgress, index);
+    await rename(join(directory, partialName), path);
+    await rm(directory, { recursive: true });
+    const { tiles, bytes, maxZoom } = extract;
+    return { file: path, from: url, bbox: request.bounds.join(','), maxZoom, tiles, bytes };
+  } finally {
+    unlock();
+  }
 }

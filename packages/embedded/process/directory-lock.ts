@@ -14,8 +14,8 @@ const pollMs = 50;
 const lockAttempts = 200;
 
 /**
- * Locks `dataDirectory` for this process, a child of `parentPid`; creates the directory when it is missing. The lock of a dead process
- * is replaced. A holder whose parent has died gets 3 s to exit and is then killed.
+ * Locks `dataDirectory` for this process, a child of `parentPid` or `parentPid` itself; creates the directory when it
+ * is missing. The lock of a dead process is replaced. A holder whose parent has died gets 3 s to exit and is then killed.
  * @returns a function that releases the lock
  * @throws Error that names the owner while a living process holds the lock
  */
@@ -30,7 +30,7 @@ export async function lockDirectory(dataDirectory: string, parentPid: number): P
     await waitUntilGone(dataDirectory, found);
     removeIfStill(path, found);
   }
-  throw new Error(`cannot lock the data directory ${dataDirectory}: ${path} is created repeatedly`);
+  throw new Error(`cannot lock the directory ${dataDirectory}: ${path} is created repeatedly`);
 }
 
 /** Creates a file with its whole content or not at all: linking is atomic even when several processes try. */
@@ -55,7 +55,7 @@ async function waitUntilGone(dataDirectory: string, content: string): Promise<vo
   while (isRunning(found.holder)) {
     if (isRunning(found.parent)) {
       throw new Error(
-        `the data directory ${dataDirectory} is in use by process ${found.parent.pid}; stop that one first, or choose another directory`,
+        `the directory ${dataDirectory} is in use by process ${found.parent.pid}; stop that one first, or choose another directory`,
       );
     }
     if (performance.now() > giveUpAt) process.kill(found.holder.pid, 'SIGKILL');
