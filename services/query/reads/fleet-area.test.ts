@@ -7,7 +7,7 @@ import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 
 setUpApplication();
 
-it('covers the positions that the viewer may see, with a margin, without private vehicles', async () => {
+it('covers the positions that the viewer may see, with a margin, without private vehicles and the position 0,0', async () => {
   expect((await client.get('/v1/x/vehicles/area')).body).toEqual({});
   const park = async (latitude: number, longitude: number, owner = application) => {
     const vehicle = await createVehicle(platform.db, owner);
@@ -17,6 +17,7 @@ it('covers the positions that the viewer may see, with a margin, without private
   await park(48, 2);
   expect((await client.get('/v1/x/vehicles/area')).body).toEqual({ bbox: '1.8,47.8,2.2,48.2' });
   await park(52, 12);
+  await park(0, 0);
   await turnPrivacyOn(platform.db, (await park(-30, 120)).id);
   expect((await client.get('/v1/x/vehicles/area')).body).toEqual({ bbox: '1,47.6,13,52.4' });
   const other = await createApplication(platform.db);

@@ -211,13 +211,14 @@ export function fleetAreaRoutes(db: Database): RoutePlugin {
         },
       },
       async ({ viewer }) => {
+        // Receivers without a fix report 0,0: one such vehicle would stretch the area across continents.
         const { rows } = await sql<Extent>`
           select min(longitude) as west, min(latitude) as south, max(longitude) as east, max(latitude) as north
           from (select (vehicle_latest.location->>'longitude')::double precision as longitude,
               (vehicle_latest.location->>'latitude')::double precision as latitude
             from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
             where ${visibleTo(viewer)} and vehicle.archived_at is null and not ${sql.raw(privacyIsOn)}) as located
-          where longitude is not null and latitude is not null`.execute(db);
+          where longitude is not null and latitude is not null and not (longitude = 0 and latitude = 0)`.execute(db);
         const [extent] = rows;
         if (extent === undefined || extent.west === null) return {};
         return { bbox: writeArea({ ...extent, west: extent.west }) };
