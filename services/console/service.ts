@@ -16,12 +16,14 @@ import { deviceReference } from './device-reference/page.ts';
 import { importRoutes } from './imports.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
 import { mapOrigin, mapRoutes } from './map/routes.ts';
-import { mapUploadRoutes } from './map/upload.ts';
+import { mapUploadRoutes, removeUploads } from './map/upload.ts';
 import { pipelineRoutes } from './pipeline.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
 import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
+/** Uploads of a map without a new part for this long are removed. */
+const abandonedAfterMs = 3_600_000;
 
 /** Opens the map file and logs when it is unusable: the console then shows only country outlines. */
 function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile {
@@ -67,6 +69,8 @@ export const consoleService: Service<Http> = {
     await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });
     await operatorPages(http, guard, [queuePage(queues)]);
     const mapFile = openMapFile(host);
+    // A younger one may be in progress at another process with this DATA_DIR.
+    await removeUploads(mapFile.path, abandonedAfterMs);
     await operatorRoutes(http, guard, [
       mapUploadRoutes(db, mapFile, mapSettingOf(config)),
       quarantineRoutes(db, replayTarget),

@@ -1,4 +1,5 @@
-import { readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, rename, rm, statfs, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseRange } from '@odograph/http/file-answer';
 import { createApiClient } from '@odograph/testkit/api-client';
@@ -8,6 +9,7 @@ import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
 import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
+import { requireSpace } from './upload.ts';
 
 const whole = createPmtiles();
 const headers = { authorization: `Bearer ${testAdminToken}` };
@@ -135,6 +137,23 @@ describe('an uploaded map', () => {
     expect(await read()).toMatchObject({ kind: 'vector-file' });
     expect(await readdir(own.config.DATA_DIR)).toContain('map.pmtiles');
     await own.stop();
+  });
+
+  it('is removed at the next start if it received no part for an hour', async () => {
+    const [abandoned, fresh, other] = ['upload-0123456789abcdef', 'upload-fedcba9876543210', 'backup'].map((end) =>
+      join(directory, `area.pmtiles.${end}`),
+    ) as [string, string, string];
+    for (const path of [abandoned, fresh, other]) await writeFile(path, 'part');
+    for (const path of [abandoned, other]) await utimes(path, new Date(), new Date(Date.now() - 3_601_000));
+    const next = await startTestPlatform([consoleService], { MAP_TILES: file });
+    await next.stop();
+    expect([abandoned, fresh, other].map((path) => existsSync(path))).toEqual([false, true, true]);
+  });
+
+  it('is refused if it would leave the disk less than 1 GiB', async () => {
+    const { bavail, bsize } = await statfs(directory);
+    await expect(requireSpace(directory, 1)).resolves.toBeUndefined();
+    await expect(requireSpace(directory, bavail * bsize - 1024 ** 3 / 2)).rejects.toMatchObject({ code: 'TOO_LARGE' });
   });
 });
 

@@ -18,14 +18,25 @@ const Part = Type.Object({
 });
 type Part = Type.Static<typeof Part>;
 
-/** Removes abandoned uploads, and checks that the disk has room for a new one. @throws Failure TOO_LARGE */
-async function beginUpload(path: string, size: number): Promise<void> {
+/** The database may be on the same disk. */
+const minFreeBytes = 1024 ** 3;
+
+/** Removes uploads that never became whole. @param minAgeMs time since their last part, ms */
+export async function removeUploads(path: string, minAgeMs: number): Promise<void> {
   const directory = dirname(path);
-  await mkdir(directory, { recursive: true });
-  const left = (await readdir(directory)).filter((name) => name.startsWith(`${basename(path)}.upload-`));
-  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names.filter((entry) => entry.startsWith(`${basename(path)}.upload-`))) {
+    const upload = join(directory, name);
+    const state = await stat(upload).catch(() => undefined);
+    if (state !== undefined && state.mtimeMs <= Date.now() - minAgeMs) await rm(upload, { force: true });
+  }
+}
+
+/** @throws Failure TOO_LARGE when the disk would be left with less than 1 GiB */
+export async function requireSpace(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
-  if (bavail * bsize < size) throw new Failure('TOO_LARGE', 'size exceeds the free space of DATA_DIR');
+  if (bavail * bsize - minFreeBytes < bytes)
+    throw new Failure('TOO_LARGE', 'size exceeds the free space of DATA_DIR, of which 1 GiB is kept free');
 }
 
 /** Writes a part. @throws Failure CHANGED_MEANWHILE when earlier parts are missing, as after another upload began */
@@ -61,7 +72,9 @@ export function mapUploadRoutes(db: Database, file: PmtilesFile, setting: string
         if (!Buffer.isBuffer(body))
           throw new Failure('UNSUPPORTED_MEDIA_TYPE', 'the body must be application/octet-stream');
         const path = `${file.path}.upload-${query.upload}`;
-        if (query.offset === 0) await beginUpload(file.path, query.size);
+        if (query.offset === 0) await removeUploads(file.path, 0);
+        await mkdir(dirname(path), { recursive: true });
+        await requireSpace(dirname(path), query.size - query.offset);
         await writePart(path, query, body);
         if (query.offset + body.length < query.size) return { isUsed: false };
         const { fault } = await inspectPmtiles(path);
