@@ -71,7 +71,7 @@ grant select (id, device_uploads_per_second, device_bytes_per_second) on applica
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant insert on pipeline_sample to odograph_broker;
 
--- gateway: which devices may report over its doors, their rates, and what they are told
+-- gateway: devices that may report to its listeners, their rate limits, and their commands
 grant select (id, application_id, model_id, deleted_at, secret_sha256, previous_secret_sha256, previous_secret_until)
   on device to odograph_gateway;
 grant insert (id, model_id, application_id, secret_sha256) on device to odograph_gateway;

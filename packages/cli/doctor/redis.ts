@@ -106,7 +106,7 @@ export function checkSchedules(schedules: readonly Schedule[], failed: number, n
   if (late.length > 0) return fault(check, `overdue: ${late.join(', ')}`, 'start ingest, or see its log');
   return failed === 0
     ? ok(check, `${schedules.map(({ name }) => name).join(', ')} run when due`)
-    : warning(check, `${failed} tasks were given up`, 'see "maintenance failed" in the log of ingest');
+    : warning(check, `${failed} tasks failed`, 'see "maintenance failed" in the log of ingest');
 }
 
 /** Checks the backlog of uploads and the tasks of maintenance. */

@@ -219,7 +219,7 @@ function addDeliveryLists(http: Http, { db }: WebhookRoutes): void {
     {
       schema: {
         ...list,
-        summary: 'List the events that were given up after three days, the last one first',
+        summary: 'List dead letters: events not delivered within three days, newest first',
         querystring: schemas.DeadLettersQuery,
         response: answers(Type.Object({ deadLetters: Type.Array(schemas.DeadLetter) }), 'UNAUTHORIZED', 'NOT_FOUND'),
       },

@@ -65,7 +65,7 @@ export const Webhook = Type.Object(
     lastError: Type.Optional(Type.String({ description: 'of the last failure', examples: ['answered 500'] })),
     previousSecretUntil: Type.Optional(moment('until which the previous secret signs too')),
     waitingVehicles: count('vehicles whose next event is being tried again'),
-    deadLetters: count('events that were given up; see the list of dead letters'),
+    deadLetters: count('events not delivered within three days; see the list of dead letters'),
   },
   { title: 'Webhook' },
 );
@@ -106,7 +106,7 @@ export const DeadLetter = Type.Object(
     type: eventType,
     vehicleId: Type.Optional(VehicleId),
     time: moment('of the event'),
-    failedAt: moment('when it was given up'),
+    failedAt: moment('when it became a dead letter'),
     error: Type.String({ description: 'of the last attempt', examples: ['answered 500'] }),
   },
   { title: 'DeadLetter' },

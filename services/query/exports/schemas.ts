@@ -49,7 +49,7 @@ export const ExportState = Type.Object(
     fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
     vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
     createdAt: moment('when it was requested'),
-    finishedAt: Type.Optional(moment('when it was done, or given up')),
+    finishedAt: Type.Optional(moment('time of completion or failure')),
     expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),
     reason: Type.Optional(
       Type.String({ description: 'why it failed', examples: ['exports have reached their limit of 20480 MiB'] }),
