@@ -87,8 +87,10 @@ function isAllowed(file: SourceFile, target: string, specifier: string): boolean
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
-  // Browser code shares only the HTTP interface and the table of fields with the platform.
-  if (file.workspace.startsWith('apps/')) return target === 'client' || specifier === '@odograph/contracts/fields';
+  // Browser code shares only the HTTP interface, the table of fields and the readers of files with the platform.
+  if (file.workspace.startsWith('apps/')) {
+    return target === 'client' || /^@odograph\/(contracts\/fields$|codec\/files\/)/.test(specifier);
+  }
   if (file.workspace === 'packages/client') return false;
   const own = allowed[file.workspace.slice('packages/'.length)] ?? [];
   return own.includes(target) || (file.isTest && serviceMayImport.includes(target));

@@ -1,11 +1,19 @@
 import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseColumnMap, readCsv } from '../imports/csv.ts';
-import { readGpx } from '../imports/gpx.ts';
+import { type ColumnMap, isKnownField, readCsv } from '@odograph/codec/files/csv';
+import { readGpx } from '@odograph/codec/files/gpx';
+import type { HistoryRow } from '@odograph/codec/files/history-rows';
+import { readNdjson } from '@odograph/codec/files/ndjson';
+import { type FileRow, rowsOf, UnreadableFile } from '@odograph/codec/files/text-rows';
 import { importHistory } from '../imports/import-history.ts';
-import { type FileRow, inspectFile, type RegistrationFile, rowsOf } from '../imports/row-file.ts';
-import { type HistoryRow, readNdjson } from '../imports/rows.ts';
+import {
+  checkEncoding,
+  describeUnreadable,
+  inspectFile,
+  openFile,
+  type RegistrationFile,
+} from '../imports/row-file.ts';
 import { readTraccar } from '../imports/traccar.ts';
 import { type AdminApi, segment, UsageFailure } from '../server/admin-api.ts';
 import { command, flag, list, optional } from './command.ts';
@@ -30,6 +38,28 @@ async function readDeviceMap(path: string | undefined): Promise<ReadonlyMap<stri
   return devices;
 }
 
+/** Parses `--map time=fixtime,latitude=lat`. @throws UsageFailure */
+function parseColumnMap(text: string | undefined): ColumnMap {
+  const pairs = (text?.split(',') ?? []).map((pair): [string, string] => {
+    const at = pair.indexOf('=');
+    const [field, column] = [pair.slice(0, at), pair.slice(at + 1)];
+    if (at < 1 || column === '' || !isKnownField(field)) throw new UsageFailure(`--map: ${pair} is not FIELD=COLUMN`);
+    return [column, field];
+  });
+  return new Map(pairs);
+}
+
+/** @throws UsageFailure for a file that cannot be read */
+async function* describeFaults(path: string, rows: AsyncIterable<HistoryRow>): AsyncGenerator<HistoryRow> {
+  try {
+    yield* rows;
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    const message = describeUnreadable(path, error);
+    throw error.reason === 'NO_TIME' ? new UsageFailure(message) : new Error(message, { cause: error });
+  }
+}
+
 function readRows(
   path: string,
   {
@@ -40,12 +70,14 @@ function readRows(
 ): AsyncIterable<HistoryRow> {
   const chosen = format ?? byExtension[extname(path).toLowerCase()];
   if (map !== undefined && chosen !== 'csv') throw new UsageFailure('--map is for CSV');
-  if (chosen === 'gpx') return readGpx(path);
-  if (chosen === 'ndjson') return readNdjson(path);
+  const open = openFile(path);
+  if (chosen === 'gpx') return readGpx(open);
+  if (chosen === 'ndjson') return readNdjson(open);
   if (chosen === 'traccar') return readTraccar(path);
   if (chosen !== 'csv') throw new UsageFailure(`give --format, one of ${formats.join(', ')}`);
   const onIgnored = (column: string) => process.stderr.write(`column ${column} is ignored\n`);
-  return readCsv(path, encoding, parseColumnMap(map), onIgnored);
+  checkEncoding(encoding);
+  return readCsv(open, encoding, parseColumnMap(map), onIgnored);
 }
 
 /** History of another system. */
@@ -71,7 +103,8 @@ export const importCommands = [
       if (vehicle !== undefined && device !== undefined) throw new UsageFailure('give --vehicle or --device, not both');
       const targets = { appId: app, vehicleId: vehicle, deviceId: device, devices: await readDeviceMap(deviceMap) };
       let shownMs = performance.now();
-      const summary = await importHistory(api, path, readRows(path, { format, map, encoding }), targets, (progress) => {
+      const rows = describeFaults(path, readRows(path, { format, map, encoding }));
+      const summary = await importHistory(api, path, rows, targets, (progress) => {
         if (performance.now() - shownMs < progressMs) return;
         shownMs = performance.now();
         process.stderr.write(`${progress.rows} rows, ${progress.accepted} accepted, ${progress.faults} at fault\n`);

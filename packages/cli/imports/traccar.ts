@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { HistoryRow } from '@odograph/codec/files/history-rows';
+import { inspectText, rowsOf } from '@odograph/codec/files/text-rows';
 import { sourceFormats } from '@odograph/codec/uploads';
-import { inspectFile, rowsOf } from './row-file.ts';
-import type { HistoryRow } from './rows.ts';
+import { openFile } from './row-file.ts';
 
 type Cells = Readonly<Record<string, string>>;
 
@@ -24,7 +25,7 @@ const numbers: ReadonlySet<string> = new Set(['latitude', 'longitude', 'altitude
  */
 export async function* readTraccar(path: string): AsyncGenerator<HistoryRow> {
   if (/\.(csv|txt)$/i.test(path)) {
-    const file = await inspectFile(path, 'utf-8');
+    const file = await inspectText(openFile(path), 'utf-8');
     for await (const { line, record, fault } of rowsOf(file, (cells) => cells.map((cell) => cell.toLowerCase()))) {
       if (fault === undefined) yield toRow(line, record as Cells, new Map());
       else yield { line, fault: { column: '', message: fault } };

@@ -6,8 +6,8 @@ import {
   requireDevice,
   requireObject,
   type SourceFormat,
-  secondsOf,
 } from '../shared/source-format.ts';
+import { secondsOf } from '../shared/time.ts';
 
 const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 

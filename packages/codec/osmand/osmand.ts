@@ -7,8 +7,8 @@ import {
   requireDevice,
   requireObject,
   type SourceFormat,
-  secondsOf,
 } from '../shared/source-format.ts';
+import { secondsOf } from '../shared/time.ts';
 
 const osmandParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 const secondsPerHourInKilometres = 3.6;

@@ -8,8 +8,8 @@ import {
   requireObject,
   requireText,
   type SourceFormat,
-  secondsOf,
 } from '../shared/source-format.ts';
+import { secondsOf } from '../shared/time.ts';
 
 const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
 /** MQTT topic; its last part is the *Device ID* of the app. */

@@ -4,14 +4,13 @@ import {
   completeReading,
   type Draft,
   InvalidMessage,
-  isoTime,
   objectOf,
   readFieldTable,
   requireDevice,
   requireObject,
   type SourceFormat,
-  secondsOf,
 } from '../shared/source-format.ts';
+import { isoTime, secondsOf } from '../shared/time.ts';
 
 /** The numbers and names of fleet-telemetry's vehicle_data.proto: fields, types of values, and their enumerations. */
 interface VehicleData {

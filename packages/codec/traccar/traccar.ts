@@ -4,14 +4,13 @@ import {
   completeReading,
   type Draft,
   type FieldTable,
-  isoTime,
   objectOf,
   readFieldTable,
   requireDevice,
   requireObject,
   type SourceFormat,
-  secondsOf,
 } from '../shared/source-format.ts';
+import { isoTime, secondsOf } from '../shared/time.ts';
 
 const attributes = readFieldTable(new URL('attributes.json', import.meta.url));
 const kilometresPerNauticalMile = 1.852;

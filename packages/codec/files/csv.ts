@@ -1,8 +1,7 @@
-import { secondsOf } from '@odograph/codec/shared/source-format';
 import { type FieldFacts, quantityFields, readingFields } from '@odograph/contracts/fields';
-import { UsageFailure } from '../server/admin-api.ts';
-import { inspectFile, rowsOf } from './row-file.ts';
-import { type HistoryRow, numberOf } from './rows.ts';
+import { secondsOf } from '../shared/time.ts';
+import { type HistoryRow, numberOf } from './history-rows.ts';
+import { inspectText, type OpenFile, rowsOf, UnreadableFile } from './text-rows.ts';
 
 /** The field group of each export column. */
 const groupOf = new Map(
@@ -13,37 +12,43 @@ const groupOf = new Map(
 const facts: Readonly<Record<string, FieldFacts>> = quantityFields;
 const words: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false, t: true, f: false };
 
-const isKnown = (name: string): boolean =>
+/** Whether a column of this name is read: a field, a value of a list, or what a row belongs to. */
+export const isKnownField = (name: string): boolean =>
   groupOf.has(name) || ['time', 'vehicle', 'device', 'can', 'sensors'].includes(name) || /^(can|sensors)\./.test(name);
 
-/** The fields of columns, by `--map FIELD=COLUMN`; a column that is not mapped has the field of its own name. */
+/** The fields of columns, by column; one that is not mapped has the field of its own name. */
 export type ColumnMap = ReadonlyMap<string, string>;
 
-/** Parses `--map time=fixtime,latitude=lat`. @throws UsageFailure */
-export function parseColumnMap(text: string | undefined): ColumnMap {
-  const pairs = (text?.split(',') ?? []).map((pair): [string, string] => {
-    const at = pair.indexOf('=');
-    const [field, column] = [pair.slice(0, at), pair.slice(at + 1)];
-    if (at < 1 || column === '' || !isKnown(field)) throw new UsageFailure(`--map: ${pair} is not FIELD=COLUMN`);
-    return [column, field];
-  });
-  return new Map(pairs);
+/** Reads the header of CSV. @throws UnreadableFile */
+export async function readColumns(open: OpenFile, encoding: string): Promise<readonly string[]> {
+  let columns: readonly string[] = [];
+  const readHeader = (cells: readonly string[]) => {
+    columns = cells;
+    return [...cells];
+  };
+  // The first row is behind the header.
+  for await (const _row of rowsOf(await inspectText(open, encoding), readHeader)) break;
+  return columns;
 }
 
-/** Reads CSV as exports have it, or of another system with its columns mapped. */
-export async function* readCsv(path: string, encoding: string, map: ColumnMap, onIgnored: (column: string) => void) {
+/**
+ * Reads CSV as exports have it, or of another system with its columns mapped.
+ * @param onIgnored receives each column without a field
+ * @throws UnreadableFile
+ */
+export async function* readCsv(open: OpenFile, encoding: string, map: ColumnMap, onIgnored: (column: string) => void) {
   const columns = new Map<string, string>();
   const readHeader = (cells: readonly string[]) =>
     cells.map((cell) => {
       const field = map.get(cell) ?? cell;
-      if (!isKnown(field)) onIgnored(cell);
-      if (!isKnown(field) || columns.has(field)) return undefined;
+      if (!isKnownField(field)) onIgnored(cell);
+      if (!isKnownField(field) || columns.has(field)) return undefined;
       columns.set(field, cell);
       return field;
     });
-  const file = await inspectFile(path, encoding);
+  const file = await inspectText(open, encoding);
   for await (const { line, record, fault } of rowsOf(file, readHeader)) {
-    if (!columns.has('time')) throw new UsageFailure('no column is the time; name it with --map time=COLUMN');
+    if (!columns.has('time')) throw new UnreadableFile('NO_TIME', 'no column is the time');
     yield fault === undefined ? toRow(line, record as Cells, columns) : { line, fault: { column: '', message: fault } };
   }
 }

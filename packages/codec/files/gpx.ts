@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { secondsOf } from '@odograph/codec/shared/source-format';
 import { SaxesParser } from 'saxes';
-import { type HistoryRow, numberOf } from './rows.ts';
+import { secondsOf } from '../shared/time.ts';
+import { type HistoryRow, numberOf } from './history-rows.ts';
+import { decodeText, type OpenFile, UnreadableFile } from './text-rows.ts';
 
 /** A point while it is read. */
 interface Point {
@@ -20,14 +20,13 @@ const elements: Readonly<Record<string, string>> = {
 
 /**
  * Reads the points of the tracks of a GPX file. `src` of a track names its vehicle, as in exports.
- * @throws Error with the line and column where the file is not well-formed
+ * @throws UnreadableFile with the line and column where the file is not well-formed
  */
-export async function* readGpx(path: string): AsyncGenerator<HistoryRow> {
+export async function* readGpx(open: OpenFile): AsyncGenerator<HistoryRow> {
   let rows: HistoryRow[] = [];
   const parser = createParser((row) => rows.push(row));
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const chunk of createReadStream(path)) {
-    parser.write(decoder.decode(chunk as Buffer, { stream: true }));
+  for await (const text of decodeText(open(), 'utf-8')) {
+    parser.write(text);
     yield* rows;
     rows = [];
   }
@@ -42,7 +41,7 @@ function createParser(onRow: (row: HistoryRow) => void): SaxesParser<{ xmlns: tr
   let vehicleId: string | undefined;
   let text = '';
   parser.on('error', (error) => {
-    throw new Error(`the file is not well-formed XML: ${error.message}`);
+    throw new UnreadableFile('NOT_XML', `the file is not well-formed XML: ${error.message}`);
   });
   parser.on('opentag', ({ local, attributes }) => {
     open.push(local);
