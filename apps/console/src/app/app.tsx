@@ -11,6 +11,7 @@ import {
   AuditIcon,
   BookingsIcon,
   DevicesIcon,
+  ExportsIcon,
   IntegrationsIcon,
   Logo,
   MapIcon,
@@ -33,7 +34,7 @@ const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/vehicles$/, lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen)],
   [/^\/vehicles\/\d+(?:\/\w+)?$/, lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen)],
   [/^\/devices(?:\/[^/]+)?$/, lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen)],
-  [/^\/exports$/, lazy(async () => (await import('../screens/exports/screen.tsx')).ExportsScreen)],
+  [/^\/exports(?:\/\w+)?$/, lazy(async () => (await import('../screens/exports/screen.tsx')).ExportsScreen)],
   [/^\/replay$/, lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen)],
   [/^\/alarms(?:\/\w+)?$/, lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen)],
   [/^\/bookings(?:\/\w+)?$/, lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen)],
@@ -126,6 +127,7 @@ function Rail() {
       {/* A menu on narrow screens only; on wide ones its links stand in the rail. */}
       <div id={moreId} class="rail-more" ref={more} popover="auto">
         <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
+        <RailLink to="/exports" label={navigation.exports} icon={ExportsIcon} />
         {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
         {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
         {isOperator() && <RailLink to="/integrations" label={navigation.integrations} icon={IntegrationsIcon} />}

@@ -13,6 +13,7 @@ const letters = {
   d: 'devices',
   a: 'alarms',
   b: 'bookings',
+  e: 'exports',
   p: 'profile',
 } as const;
 const operatorLetters = { q: 'pipeline', u: 'accounts', i: 'integrations', t: 'audit' } as const;

@@ -12,6 +12,7 @@ export const newVehicleTexts = {
     line: ['Line', 'Ligne'],
     column: ['Column', 'Colonne'],
     fault: ['Fault', 'Erreur'],
+    faultList: ['Faults by line', 'Erreurs par ligne'],
   },
   vehicleForm: {
     title: ['Description', 'Description'],

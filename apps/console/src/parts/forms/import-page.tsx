@@ -45,38 +45,35 @@ interface CheckedFile {
   readonly outcome: Outcome;
 }
 
-function Faults({ outcome }: { outcome: Outcome }) {
+/** The faults of a file by line. */
+export function FaultTable({ faults }: { faults: readonly { line: number; column: string; message: string }[] }) {
   const { imports: text } = texts.value;
   return (
-    <>
-      <p class="notice wrong" role="alert">
-        {text.faults(formatNumber(outcome.faults.length), formatNumber(outcome.lines))}
-      </p>
-      <div class="card table-frame">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                {text.line}
-              </th>
-              <th scope="col">{text.column}</th>
-              <th scope="col">{text.fault}</th>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+    <section class="card table-frame" tabIndex={0} aria-label={text.faultList}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              {text.line}
+            </th>
+            <th scope="col">{text.column}</th>
+            <th scope="col">{text.fault}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {faults.map(({ line, column, message }, index) => (
+            <tr key={index}>
+              <td class="number">{line}</td>
+              <td>
+                <code>{column}</code>
+              </td>
+              <td class="wraps">{message}</td>
             </tr>
-          </thead>
-          <tbody>
-            {outcome.faults.map((fault) => (
-              <tr key={`${fault.line} ${fault.column}`}>
-                <td class="number">{fault.line}</td>
-                <td>
-                  <code>{fault.column}</code>
-                </td>
-                <td class="wraps">{fault.message}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
@@ -140,6 +137,7 @@ function FileChoice({ file, columns, text, children, checked, action, onChoose, 
 /** Creates many vehicles or devices from a CSV file, which is checked as a whole, then written as a whole. */
 export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer>) {
   const { back, title, send, onWritten } = options;
+  const { imports } = texts.value;
   const file = useSignal<CheckedFile | undefined>(undefined);
   const written = useSignal<ComponentChildren>(undefined);
   const action = useAction();
@@ -168,7 +166,14 @@ export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer
             onChoose={(chosen) => void check(chosen)}
             onWrite={(checked) => void write(checked)}
           />
-          {file.value && file.value.outcome.faults.length > 0 && <Faults outcome={file.value.outcome} />}
+          {file.value && file.value.outcome.faults.length > 0 && (
+            <>
+              <p class="notice wrong" role="alert">
+                {imports.faults(formatNumber(file.value.outcome.faults.length), formatNumber(file.value.outcome.lines))}
+              </p>
+              <FaultTable faults={file.value.outcome.faults} />
+            </>
+          )}
         </>
       )}
     </div>

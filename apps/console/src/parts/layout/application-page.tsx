@@ -15,14 +15,14 @@ interface Tab {
 }
 
 interface ApplicationPageOptions {
-  readonly name: 'alarms' | 'bookings' | 'integrations';
+  readonly name: 'alarms' | 'bookings' | 'exports' | 'integrations';
   readonly title: string;
   /** Labels the tabs. */
   readonly label: string;
   readonly tabs: readonly [Tab, ...Tab[]];
 }
 
-/** A page of tabs about one application, which is chosen beside the title. */
+/** A page about one application, which is chosen beside the title; with tabs if there are several. */
 export function ApplicationPage({ name, title, label, tabs }: ApplicationPageOptions) {
   const { path, query } = address.value;
   const [first] = tabs;
@@ -37,10 +37,12 @@ export function ApplicationPage({ name, title, label, tabs }: ApplicationPageOpt
       <header class="page-bar">
         <Heading text={title} />
         <ApplicationChoice hasAll={hasAll} />
-        <Tabs
-          label={label}
-          tabs={tabs.map((one) => ({ href: `${hrefOf(one)}${search}`, name: one.name, isCurrent: one === tab }))}
-        />
+        {tabs.length > 1 && (
+          <Tabs
+            label={label}
+            tabs={tabs.map((one) => ({ href: `${hrefOf(one)}${search}`, name: one.name, isCurrent: one === tab }))}
+          />
+        )}
       </header>
       {isEmpty ? <Empty title={texts.value.application.none} /> : tab.content(chosenApplication(hasAll)?.appId ?? '')}
     </div>

@@ -37,6 +37,12 @@ export function CopyButton({ text, label, title }: { text: string; label: string
   );
 }
 
+/** Writes CSV. */
+export const csvOf = (rows: readonly (readonly string[])[]): string =>
+  rows.map((row) => row.map(cell).join(',')).join('\r\n');
+
+const cell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
 /** A button that saves text as a file. */
 export function SaveButton({ name, type, content, title }: Record<'name' | 'type' | 'content' | 'title', string>) {
   const save = () => {

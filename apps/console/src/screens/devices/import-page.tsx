@@ -9,7 +9,7 @@ import {
   TeltonikaSettings,
 } from '../../parts/devices/settings.tsx';
 import { ImportPage } from '../../parts/forms/import-page.tsx';
-import { SaveButton } from '../../parts/layout/copy.tsx';
+import { csvOf, SaveButton } from '../../parts/layout/copy.tsx';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -21,12 +21,6 @@ interface ImportResult {
   readonly models: readonly DeviceModel[];
   readonly addresses: DeviceAddresses;
 }
-
-function cell(text: string): string {
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-const csvOf = (rows: readonly (readonly string[])[]): string => rows.map((row) => row.map(cell).join(',')).join('\r\n');
 
 /** Writes the settings of MQTT devices as a file for the people who install them. */
 function credentialsFile(devices: readonly ImportedDevice[], url: string): string {

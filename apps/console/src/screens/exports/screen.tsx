@@ -4,13 +4,15 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { nameVehicles } from '../../parts/forms/vehicle-picker.tsx';
-import { ApplicationChoice, chosenApplication, headerFor } from '../../parts/layout/application-choice.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { ApplicationPage } from '../../parts/layout/application-page.tsx';
 import { Button } from '../../parts/layout/button.tsx';
-import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { isOperator, mayChange, operatorApplications } from '../../session.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { hasRole, isOperator, mayChange } from '../../session.ts';
 import { formatBytes, formatFull, formatNumber, formatPercent, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ExportForm } from './export-form.tsx';
+import { HistoryImport } from './history-import.tsx';
 
 type Job = Schema<'ExportJob'>;
 
@@ -120,18 +122,25 @@ function ExportList({ appId }: { appId: string }) {
   );
 }
 
-/** Creates, follows, downloads and deletes exports of readings, trips and missing readings. */
+/** Exports: files that are created, followed, downloaded and deleted. For operators, also the import of history. */
 export function ExportsScreen() {
-  const { exports: text, application } = texts.value;
-  const isEmpty = isOperator() && operatorApplications().applications.length === 0;
-  const appId = chosenApplication(false)?.appId ?? '';
+  const { exports: text, history } = texts.value;
+  const exports = {
+    id: 'files',
+    name: text.title,
+    content: (appId: string) => <ExportList key={appId} appId={appId} />,
+  };
+  const imports = {
+    id: 'imports',
+    name: history.title,
+    content: (appId: string) => <HistoryImport key={appId} appId={appId} />,
+  };
   return (
-    <div class="page exports">
-      <header class="page-bar">
-        <Heading text={text.title} />
-        <ApplicationChoice />
-      </header>
-      {isEmpty ? <Empty title={application.none} /> : <ExportList key={appId} appId={appId} />}
-    </div>
+    <ApplicationPage
+      name="exports"
+      title={text.title}
+      label={text.title}
+      tabs={hasRole('operator') ? [exports, imports] : [exports]}
+    />
   );
 }
