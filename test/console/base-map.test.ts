@@ -11,7 +11,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { colourAt, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { colourAt, openSignedIn, startBrowser, type WatchedPage, watchLoads, watchPage } from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 let browser: Browser;
@@ -110,25 +110,17 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
   it('is there after less than 700 kB, and loads finer coasts only when a person looks closer', async () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
-    const sizes = new Map<string, Promise<number>>();
-    page.on('requestfinished', (request) => {
-      // The page may close before a request ends.
-      const size = request.sizes().then(
-        ({ responseBodySize }) => responseBodySize,
-        () => 0,
-      );
-      sizes.set(new URL(request.url()).pathname, size);
-    });
+    const loads = watchLoads(page);
     await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
     await page.getByText('Live', { exact: true }).waitFor();
     await expect.poll(middleOf(page), pollOptions).toBe(colours.light.earth);
-    const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
+    const total = await loads.total();
     expect(total).toBeGreaterThan(300_000);
     expect(total).toBeLessThan(700_000);
     const coasts = () =>
-      [...sizes.keys()].filter((path) => path.includes('countries-')).map((path) => /\d+m/.exec(path)?.[0]);
+      loads.paths.filter((path) => path.includes('countries-')).map((path) => /\d+m/.exec(path)?.[0]);
     expect(coasts()).toEqual(['110m']);
-    expect([...sizes.keys()].filter((path) => /chart|replay/.test(path))).toEqual([]);
+    expect(loads.paths.filter((path) => /chart|replay/.test(path))).toEqual([]);
     for (let zoom = 0; zoom < 3; zoom += 1) await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(coasts).toEqual(['110m', '50m']);
     await page.context().close();

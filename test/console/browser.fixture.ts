@@ -57,6 +57,38 @@ export async function watchPage(
   return { page, errors, foreignRequests };
 }
 
+/** The options of a browser in which an operator is signed in, with preferences stored. @param cookie of the session */
+export function signedInOptions(origin: string, cookie: string, preferences: object = {}): BrowserContextOptions {
+  const [name = '', value = ''] = cookie.split('=');
+  const place = { domain: new URL(origin).hostname, path: '/', expires: -1 };
+  const cookies = [{ name, value, ...place, httpOnly: true, secure: false, sameSite: 'Strict' as const }];
+  const localStorage = [{ name: 'odograph-preferences', value: JSON.stringify(preferences) }];
+  return { storageState: { cookies, origins: [{ origin, localStorage }] } };
+}
+
+/** What a page has loaded since `watchLoads`. */
+export interface Loads {
+  readonly paths: readonly string[];
+  /** Adds up what was transferred, in bytes. */
+  total(): Promise<number>;
+}
+
+/** Collects what a page loads from now on. */
+export function watchLoads(page: Page): Loads {
+  const paths: string[] = [];
+  const sizes: Promise<number>[] = [];
+  page.on('requestfinished', (request) => {
+    paths.push(new URL(request.url()).pathname);
+    // The page may close before a request ends.
+    const size = request.sizes().then(
+      ({ responseBodySize }) => responseBodySize,
+      () => 0,
+    );
+    sizes.push(size);
+  });
+  return { paths, total: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
+}
+
 /** Opens an address as a person does who has to sign in first. */
 export async function openSignedIn(
   { page }: Pick<WatchedPage, 'page'>,

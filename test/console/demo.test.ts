@@ -7,7 +7,7 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { expect, it } from 'vitest';
-import { openSignedIn, startBrowser, watchPage } from './browser.fixture.ts';
+import { openSignedIn, startBrowser, watchLoads, watchPage } from './browser.fixture.ts';
 
 /** Reads `name: value` lines. */
 const readLines = (text: string): Record<string, string> =>
@@ -34,21 +34,14 @@ it.skipIf(!hasBrowser)(
     const browser = await startBrowser();
     const watched = await watchPage(browser, url.replace(/\/$/, ''));
     const { page, errors, foreignRequests } = watched;
-    const sizes: Promise<number>[] = [];
-    // The page may close before a request ends.
-    const sizeOf = (request: { sizes(): Promise<{ responseBodySize: number }> }) =>
-      request.sizes().then(
-        ({ responseBodySize }) => responseBodySize,
-        () => 0,
-      );
-    page.on('requestfinished', (request) => sizes.push(sizeOf(request)));
+    const loads = watchLoads(page);
     await openSignedIn(watched, '/map', { name, password });
     await page.locator('.maplibregl-ctrl-attrib', { hasText: 'OpenStreetMap' }).waitFor({ state: 'attached' });
     await page
       .getByRole('button', { name: /DM-\d{3}-DM Moving.* [1-9]\d* km\/h/ })
       .first()
       .waitFor({ timeout: 300_000 });
-    const loaded = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    const loaded = await loads.total();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     expect(loaded).toBeLessThan(600_000);
     await browser.close();

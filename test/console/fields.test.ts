@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { findBarriers, signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** Long enough for a busy machine. */
@@ -14,16 +14,13 @@ const pollOptions = { timeout: 20_000 };
 let platform: TestPlatform;
 let browser: Browser;
 let fleet: TestFleet;
-/** The session of an operator of the application. */
-let session: { readonly name: string; readonly value: string };
+/** The cookie of an operator of the application. */
+let cookie: string;
 
 /** Opens an address as that operator, with preferences stored in the browser. */
 async function open(path: string, preferences: object = {}, options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const cookie = { ...session, domain: '127.0.0.1', path: '/', expires: -1 };
-  const cookies = [{ ...cookie, httpOnly: true, secure: false, sameSite: 'Strict' as const }];
-  const localStorage = [{ name: 'odograph-preferences', value: JSON.stringify(preferences) }];
-  const storageState = { cookies, origins: [{ origin: platform.httpUrl, localStorage }] };
-  const watched = await watchPage(browser, platform.httpUrl, { storageState, ...options });
+  const signedIn = signedInOptions(platform.httpUrl, cookie, preferences);
+  const watched = await watchPage(browser, platform.httpUrl, { ...signedIn, ...options });
   await watched.page.goto(path);
   return watched;
 }
@@ -35,9 +32,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
   beforeAll(async () => {
     [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
-    const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
-    const [name = '', value = ''] = account.cookie.split('=');
-    session = { name, value };
+    ({ cookie } = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] }));
     const { location, ...groups } = reading({ ago: 1 }) as { location: object };
     await fleet.parked.device.upload([
       {

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { findBarriers, signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** For a page on a busy machine. */
@@ -104,11 +104,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
     const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
-    const [cookieName = '', value = ''] = account.cookie.split('=');
-    const cookie = { name: cookieName, value, domain: '127.0.0.1', path: '/', expires: -1 };
-    signedIn = {
-      storageState: { cookies: [{ ...cookie, httpOnly: true, secure: false, sameSite: 'Strict' }], origins: [] },
-    };
+    signedIn = signedInOptions(platform.httpUrl, account.cookie);
     await addHistory(fleet);
     const device = await createDevice(platform.db, { applicationId: fleet.application.id });
     strayId = device.deviceId;
