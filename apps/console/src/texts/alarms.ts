@@ -58,12 +58,10 @@ export const alarmTexts = {
     condition: ['Raised when', 'Déclenchée quand'],
     appliesTo: ['Applies to', 'S’applique à'],
     allVehicles: ['all vehicles of the application', 'tous les véhicules de l’application'],
-    listedVehicles: ['chosen vehicles', 'des véhicules choisis'],
     vehicleCount: (count: number) => [
       count === 1 ? '1 vehicle' : `${count} vehicles`,
       count === 1 ? '1 véhicule' : `${count} véhicules`,
     ],
-    vehicles: ['Vehicles', 'Véhicules'],
     measure: ['Measured by', 'Mesurée par'],
     measures: {
       percent: ['charge of the traction battery', 'la charge de la batterie de traction'],

@@ -106,6 +106,10 @@ export const commonTexts = {
     search: ['Search for a vehicle', 'Rechercher un véhicule'],
     found: ['Vehicles found', 'Véhicules trouvés'],
     remove: (plate: string) => [`Remove ${plate}`, `Retirer ${plate}`],
+    appliesTo: ['Applies to', 'S’applique à'],
+    all: ['all vehicles of the application', 'tous les véhicules de l’application'],
+    listed: ['chosen vehicles', 'des véhicules choisis'],
+    vehicles: ['Vehicles', 'Véhicules'],
   },
   signIn: {
     title: ['Sign in', 'Connexion'],

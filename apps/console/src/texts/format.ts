@@ -18,6 +18,7 @@ const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const shortTime = format({ hour: '2-digit', minute: '2-digit' });
 const day = format({ day: 'numeric', month: 'short' });
 const dayWithYear = format({ day: 'numeric', month: 'short', year: 'numeric' });
+const month = format({ month: 'long', year: 'numeric' });
 const full = format({ dateStyle: 'medium', timeStyle: 'long' });
 const dayKey = format({ year: 'numeric', month: '2-digit', day: '2-digit' });
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'always', style: 'short' }));
@@ -46,6 +47,9 @@ export const formatShortDay = (moment: Moment): string => day.value.format(dateO
 
 /** Writes a day. */
 export const formatDay = (moment: Moment): string => dayWithYear.value.format(dateOf(moment));
+
+/** Writes a month with its year. */
+export const formatMonth = (moment: Moment): string => month.value.format(dateOf(moment));
 
 /** Writes a time in full, with its zone. */
 export const formatFull = (moment: Moment): string => full.value.format(dateOf(moment));

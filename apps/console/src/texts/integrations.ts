@@ -38,7 +38,6 @@ export const integrationTexts = {
     allTypes: ['All events', 'Tous les événements'],
     appliesTo: ['Vehicles', 'Véhicules'],
     allVehicles: ['All vehicles', 'Tous les véhicules'],
-    listedVehicles: ['Only these vehicles', 'Seulement ces véhicules'],
     vehicleCount: (count: number) => [
       count === 1 ? '1 vehicle' : `${count} vehicles`,
       count === 1 ? '1 véhicule' : `${count} véhicules`,

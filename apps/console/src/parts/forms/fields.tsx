@@ -204,6 +204,38 @@ export function SelectField({ label, name, value, options, hint, isDisabled = fa
   );
 }
 
+interface ChoiceOptions<Word extends string> {
+  readonly label: string;
+  readonly name: string;
+  readonly chosen: Word;
+  readonly options: readonly (readonly [value: Word, text: string])[];
+  readonly onChoose: (value: Word) => void;
+}
+
+/** A choice among a few words, all shown. */
+export function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
+  return (
+    <div class="field">
+      <span>{label}</span>
+      <fieldset class="choice">
+        <legend class="visually-hidden">{label}</legend>
+        {options.map(([value, text]) => (
+          <label key={value}>
+            <input
+              class="visually-hidden"
+              type="radio"
+              name={name}
+              checked={chosen === value}
+              onChange={() => onChoose(value)}
+            />
+            {text}
+          </label>
+        ))}
+      </fieldset>
+    </div>
+  );
+}
+
 interface TextFieldOptions extends Omit<LabelledOptions, 'children'> {
   readonly name: string;
   readonly required?: boolean;

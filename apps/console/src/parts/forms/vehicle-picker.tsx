@@ -2,13 +2,13 @@ import './vehicle-picker.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
-import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
+import { answerOf, api, type CallFailure, onlyJson, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 import { CloseIcon } from '../layout/icons.tsx';
-import { Labelled, type LabelledOptions } from './fields.tsx';
+import { Choice, errorOf, Labelled, type LabelledOptions } from './fields.tsx';
 import { SearchBox, typingMs } from './search-box.tsx';
 
 type TableVehicle = Schema<'TableVehicle'>;
@@ -200,5 +200,52 @@ export function VehicleChoice({ label, appId, chosen, isSingle = false, error, o
         </small>
       )}
     </div>
+  );
+}
+
+/** The vehicles of a rule or a webhook. */
+export interface ScopeValue {
+  /** All of the application, those to come included. */
+  readonly isForAll: boolean;
+  readonly vehicles: readonly NamedVehicle[];
+}
+
+interface ScopeOptions {
+  readonly appId: string;
+  readonly scope: ScopeValue;
+  /** Whether the person may choose all vehicles. */
+  readonly mayBeAll: boolean;
+  readonly failure: CallFailure | undefined;
+  readonly onChange: (scope: Partial<ScopeValue>) => void;
+}
+
+/** Chooses all vehicles of an application, or some. */
+export function VehicleScope({ appId, scope: { isForAll, vehicles }, mayBeAll, failure, onChange }: ScopeOptions) {
+  const { vehicleChoice: text } = texts.value;
+  const unknown = failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined;
+  return (
+    <>
+      {mayBeAll && (
+        <Choice
+          label={text.appliesTo}
+          name="scope"
+          chosen={isForAll ? 'all' : 'listed'}
+          options={[
+            ['all', text.all],
+            ['listed', text.listed],
+          ]}
+          onChoose={(scope) => onChange({ isForAll: scope === 'all' })}
+        />
+      )}
+      {!isForAll && (
+        <VehicleChoice
+          label={text.vehicles}
+          appId={appId || undefined}
+          chosen={vehicles}
+          error={errorOf(failure, 'vehicleIds') ?? unknown}
+          onChange={(chosen) => onChange({ vehicles: chosen })}
+        />
+      )}
+    </>
   );
 }

@@ -3,9 +3,9 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, Form, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
+import { Choice, errorBeyond, errorOf, Field, Form, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
+import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { preferences } from '../../preferences.ts';
 import { isOperator } from '../../session.ts';
@@ -20,13 +20,11 @@ export type ParameterName = keyof Parameters;
 type Measure = 'percent' | 'volts';
 
 /** The values of the form. */
-export interface Draft {
+export interface Draft extends ScopeValue {
   readonly name: string;
   readonly kind: AlarmKind;
   readonly measure: Measure;
   readonly parameters: Parameters;
-  readonly isForAll: boolean;
-  readonly vehicles: readonly NamedVehicle[];
 }
 
 /** The parameters of each kind (docs/alarms.md). */
@@ -140,37 +138,6 @@ function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
   );
 }
 
-interface ChoiceOptions<Word extends string> {
-  readonly label: string;
-  readonly name: string;
-  readonly chosen: Word;
-  readonly options: readonly (readonly [value: Word, text: string])[];
-  readonly onChoose: (value: Word) => void;
-}
-
-function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
-  return (
-    <div class="field">
-      <span>{label}</span>
-      <fieldset class="choice">
-        <legend class="visually-hidden">{label}</legend>
-        {options.map(([value, text]) => (
-          <label key={value}>
-            <input
-              class="visually-hidden"
-              type="radio"
-              name={name}
-              checked={chosen === value}
-              onChange={() => onChoose(value)}
-            />
-            {text}
-          </label>
-        ))}
-      </fieldset>
-    </div>
-  );
-}
-
 function KindField({
   draft,
   isNew,
@@ -199,36 +166,6 @@ function KindField({
         </select>
       )}
     </Field>
-  );
-}
-
-function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: CallFailure | undefined }) {
-  const { alarmRules: text } = texts.value;
-  const { isForAll, vehicles } = draft.value;
-  return (
-    <>
-      {isOperator() && (
-        <Choice
-          label={text.appliesTo}
-          name="scope"
-          chosen={isForAll ? 'all' : 'listed'}
-          options={[
-            ['all', text.allVehicles],
-            ['listed', text.listedVehicles],
-          ]}
-          onChoose={(scope) => assign(draft, { ...draft.value, isForAll: scope === 'all' })}
-        />
-      )}
-      {!isForAll && (
-        <VehicleChoice
-          label={text.vehicles}
-          appId={appId || undefined}
-          chosen={vehicles}
-          error={errorOf(failure, 'vehicleIds') ?? (failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined)}
-          onChange={(chosen) => assign(draft, { ...draft.value, vehicles: chosen })}
-        />
-      )}
-    </>
   );
 }
 
@@ -314,7 +251,13 @@ export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
       {parametersOf(draft.value).map((parameter) => (
         <Parameter key={parameter} name={parameter} draft={draft} geofences={geofences} failure={failure} />
       ))}
-      <Scope appId={appId} draft={draft} failure={failure} />
+      <VehicleScope
+        appId={appId}
+        scope={draft.value}
+        mayBeAll={isOperator()}
+        failure={failure}
+        onChange={(scope) => assign(draft, { ...draft.value, ...scope })}
+      />
       {rule && <p class="muted">{text.restarts}</p>}
       <FormEnd
         original={rule}

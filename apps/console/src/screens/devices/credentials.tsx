@@ -108,7 +108,7 @@ function Facts({ device, keyText }: { device: DeviceDetail; keyText: string }) {
   const { devices: text } = texts.value;
   const { secretIssuedAt, previousSecretUntil } = device;
   return (
-    <dl>
+    <dl class="facts">
       <dt>{text.columns.secretIssuedAt}</dt>
       <dd title={formatFull(secretIssuedAt)}>{formatTime(secretIssuedAt)}</dd>
       {previousSecretUntil && (

@@ -74,8 +74,8 @@ function Facts({ device }: { device: DeviceDetail }) {
   const { devices: text } = texts.value;
   const { lastUpload, createdAt, quarantined } = device;
   return (
-    <section class="card facts">
-      <dl>
+    <section class="card">
+      <dl class="facts">
         <dt>{text.columns.model}</dt>
         <dd>{device.model}</dd>
         <dt>{text.columns.appId}</dt>

@@ -8,8 +8,8 @@ import { Button } from '../../parts/layout/button.tsx';
 import { preferences } from '../../preferences.ts';
 import { address } from '../../router.ts';
 import { assign } from '../../signals.ts';
-import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
-import { language, texts } from '../../texts/texts.ts';
+import { formatMonth, fromLocalInput, toLocalInput } from '../../texts/format.ts';
+import { texts } from '../../texts/texts.ts';
 
 type Job = Schema<'ExportJob'>;
 
@@ -31,9 +31,7 @@ function monthStart(ago: number): Date {
 }
 
 function monthOptions(): (readonly [value: string, text: string])[] {
-  const zone = preferences.value.zone === 'utc' ? { timeZone: 'UTC' } : {};
-  const { format } = new Intl.DateTimeFormat(language.value, { month: 'long', year: 'numeric', ...zone });
-  return Array.from({ length: shownMonths }, (_, ago) => [String(ago), format(monthStart(ago))]);
+  return Array.from({ length: shownMonths }, (_, ago) => [String(ago), formatMonth(monthStart(ago).getTime())]);
 }
 
 /** @throws CallFailure */

@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
+import { answerOf, api, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, Form, SelectField } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
+import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
@@ -18,11 +18,9 @@ import {
   type Webhook,
 } from './webhook-data.ts';
 
-interface Draft {
+interface Draft extends ScopeValue {
   readonly url: string;
   readonly types: readonly EventPattern[];
-  readonly isForAll: boolean;
-  readonly vehicles: readonly NamedVehicle[];
 }
 
 function toDraft(webhook: Webhook | undefined): Draft {
@@ -106,41 +104,6 @@ function useDraft(
   return { draft, show: (shown) => void show(shown) };
 }
 
-interface ScopeOptions {
-  readonly appId: string;
-  readonly draft: Signal<Draft>;
-  readonly failure: CallFailure | undefined;
-}
-
-/** Chooses the vehicles whose events are sent. */
-function VehicleScope({ appId, draft, failure }: ScopeOptions) {
-  const { webhooks: text } = texts.value;
-  const { isForAll, vehicles } = draft.value;
-  const unknown = failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined;
-  return (
-    <>
-      <SelectField
-        label={text.appliesTo}
-        value={isForAll ? 'all' : 'listed'}
-        options={[
-          ['all', text.allVehicles],
-          ['listed', text.listedVehicles],
-        ]}
-        onChange={(scope) => assign(draft, { ...draft.value, isForAll: scope === 'all' })}
-      />
-      {!isForAll && (
-        <VehicleChoice
-          label={text.listedVehicles}
-          appId={appId}
-          chosen={vehicles}
-          error={errorOf(failure, 'vehicleIds') ?? unknown}
-          onChange={(chosen) => assign(draft, { ...draft.value, vehicles: chosen })}
-        />
-      )}
-    </>
-  );
-}
-
 /** Serializes the members that a person sets, without those that every delivery changes. */
 const serializeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
   JSON.stringify({ url, types, vehicleIds, disabledReason });
@@ -202,7 +165,7 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
         )}
       </Field>
       <EventTypes chosen={types} error={errorOf(failure, 'types')} onChange={(chosen) => change({ types: chosen })} />
-      <VehicleScope appId={appId} draft={draft} failure={failure} />
+      <VehicleScope appId={appId} scope={draft.value} mayBeAll failure={failure} onChange={change} />
       <FormEnd
         original={webhook}
         saving={saving}

@@ -33,7 +33,7 @@ function Current({ settings }: { settings: Settings }) {
     <section class="card">
       <h2>{text.current}</h2>
       {fault !== undefined && <p class="notice wrong">{text.fault(fault)}</p>}
-      <dl>
+      <dl class="facts">
         {rows.map(([name, value]) =>
           value === undefined ? null : [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>],
         )}

@@ -37,7 +37,7 @@ function Description({ id }: { id: string }) {
   return (
     <section class="card details-card" aria-label={text.title}>
       <h2>{text.title}</h2>
-      <dl>
+      <dl class="facts">
         {Object.entries(describe(vehicle)).map(([name, value]) => [
           <dt key={name}>{name}</dt>,
           <dd key={`${name} value`} class={value === '' ? 'muted' : ''}>

@@ -7,12 +7,10 @@ import { factsOfValue, formatValue, inOrder, nameOfValue } from '../../texts/fie
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { LastTrip } from './last-trip.tsx';
+import { contactStep, ValueName } from './values.tsx';
 
 type Value = Schema<'LatestValue'>;
 type Key = Schema<'FleetVehicleStatus'>['authorizations'][number];
-
-/** The status is read again at most this often, however fast readings arrive. */
-const refreshMs = 5000;
 
 /** Loads the latest values, and the keys that are valid now. */
 async function load({ id, appId }: LiveVehicle) {
@@ -36,7 +34,8 @@ function distinct(values: readonly Value[]): Value[] {
     const other = newest.get(quantity);
     if (!other || other.time < value.time) newest.set(quantity, value);
   }
-  return known.filter((value) => [...newest.values()].includes(value));
+  const kept = new Set(newest.values());
+  return known.filter((value) => kept.has(value));
 }
 
 /** The values to show first; the others follow in their groups. */
@@ -75,20 +74,17 @@ function Group({ title, vehicleId, values }: { title: string; vehicleId: string;
       <h2>{title}</h2>
       <table>
         <tbody>
-          {values.map((value) => {
-            const name = nameOfValue(value);
-            const chart =
-              value.field && `/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: value.field })}`;
-            return (
-              <tr key={`${value.group} ${value.name}`}>
-                <th scope="row">{chart ? <a href={chart}>{name}</a> : name}</th>
-                <td>{formatValue(value.value, factsOfValue(value), value.unit)}</td>
-                <td>
-                  <Age time={value.time} />
-                </td>
-              </tr>
-            );
-          })}
+          {values.map((value) => (
+            <tr key={`${value.group} ${value.name}`}>
+              <th scope="row">
+                <ValueName vehicleId={vehicleId} value={value} />
+              </th>
+              <td>{formatValue(value.value, factsOfValue(value), value.unit)}</td>
+              <td>
+                <Age time={value.time} />
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </section>
@@ -123,8 +119,7 @@ const groups = ['electric', 'status', 'fleet', 'location', 'alarms', 'sensors', 
 /** The latest values of a vehicle by group, each once and with its age, and its last trip on a map. */
 export function Now({ vehicle }: { vehicle: LiveVehicle }) {
   const { vehiclePage: text } = texts.value;
-  const contactMs = vehicle.lastContact === undefined ? 0 : Date.parse(vehicle.lastContact);
-  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id, Math.floor(contactMs / refreshMs)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id, contactStep(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.values.length === 0) return <Empty title={text.noData}>{<p>{text.noDataText}</p>}</Empty>;
   const values = distinct(data.values);

@@ -14,18 +14,30 @@ type Value = Schema<'LatestValue'>;
 /** The values are read again at most this often, however fast readings arrive. */
 const refreshMs = 5000;
 
+/** A number that changes with the last contact of a vehicle, at most every five seconds. */
+export const contactStep = ({ lastContact }: LiveVehicle): number =>
+  lastContact === undefined ? 0 : Math.floor(Date.parse(lastContact) / refreshMs);
+
 async function load(id: string): Promise<readonly Value[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
 }
 
+/** The name of a value, which opens its chart if there is one. */
+export function ValueName({ vehicleId, value }: { vehicleId: string; value: Value }) {
+  const { field } = value;
+  const name = nameOfValue(value);
+  if (!field) return name;
+  return <a href={`/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: field })}`}>{name}</a>;
+}
+
 function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
-  const { value, unit, time, field } = shown;
-  const chart = field && `/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: field })}`;
-  const name = nameOfValue(shown);
+  const { value, unit, time } = shown;
   return (
     <tr>
       <td class="muted group-name">{groupName(shown)}</td>
-      <th scope="row">{chart ? <a href={chart}>{name}</a> : name}</th>
+      <th scope="row">
+        <ValueName vehicleId={vehicleId} value={shown} />
+      </th>
       <td class="number">{formatValue(value, factsOfValue(shown), unit)}</td>
       <td title={formatFull(time)}>{formatTime(time)}</td>
     </tr>
@@ -44,8 +56,7 @@ const searchedText = (value: Value): string => `${groupName(value)} ${nameOfValu
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   const { values: text, vehiclePage, map } = texts.value;
   const search = useSignal('');
-  const contactMs = vehicle.lastContact === undefined ? 0 : Date.parse(vehicle.lastContact);
-  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id, Math.floor(contactMs / refreshMs)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id, contactStep(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);
