@@ -5,12 +5,12 @@ import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, answers, VehicleId, word } from '@odograph/http/schemas';
+import { AppId, answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { removeRecords } from './imports/queries.ts';
 import { fieldPaths, fieldType, RegistrationRecord, toRecord } from './record/fields.ts';
 import { identityOf, identityOfFields, parsePlateOrVin } from './record/identity.ts';
-import { decodeVin } from './record/vin.ts';
+import { decodeVin, VinReport } from './record/vin.ts';
 import { type Lookup, lookUp } from './sources/lookup.ts';
 import { deleteCachedAnswers } from './sources/provider.ts';
 import {
@@ -107,18 +107,6 @@ function addVehicleRoute(http: Http, db: Database, sources: Sources): void {
   );
 }
 
-const VinReport = Type.Object(
-  {
-    vin: Type.String({ examples: ['VF1AG000000000001'] }),
-    wmi: Type.String({ examples: ['VF1'] }),
-    make: Type.String({ examples: ['Renault'] }),
-    checkDigit: word(['valid', 'invalid', 'absent']),
-    checkDigitRequired: Type.Boolean(),
-    modelYear: Type.Union([Type.Integer(), Type.Null()]),
-    modelYearCandidates: Type.Array(Type.Integer()),
-  },
-  { title: 'VinReport' },
-);
 const strings = (description: string) => Type.Record(Type.String(), Type.String(), { description, examples: [{}] });
 const Explained = Type.Object(
   {

@@ -3,9 +3,11 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import type { Resealed } from '@odograph/database/sealed-values';
+import { DeviceId, moment } from '@odograph/http/schemas';
 import { keyBytes } from '@odograph/keyless/key-hierarchy';
 import { deviceKeyContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
+import Type, { type Static } from 'typebox';
 
 /** The key that a device shares with the platform, opened. */
 export interface DeviceKey {
@@ -15,11 +17,8 @@ export interface DeviceKey {
   readonly epoch: number;
 }
 
-interface KeyRow {
-  deviceId: string;
-  sealed: Buffer | null;
-  keyVersion: number;
-  epoch: number;
+interface KeyRow extends Omit<DeviceKey, 'key'> {
+  readonly sealed: Buffer | null;
 }
 
 /**
@@ -152,20 +151,23 @@ async function resealKey(
   return Number(numUpdatedRows);
 }
 
-/** Key and key list versions of a device; times in ISO 8601. */
-export interface KeyState {
-  deviceId: string;
-  keyVersion: number;
-  epoch: number;
-  listVersion: number;
-  publishedVersion: number;
-  confirmedVersion: number;
-  confirmedAt: string | null;
-  refusedReason: string | null;
-}
+/** Key and key list versions of a device. */
+export const KeyState = Type.Object(
+  {
+    deviceId: DeviceId,
+    keyVersion: Type.Integer(),
+    epoch: Type.Integer(),
+    listVersion: Type.Integer(),
+    publishedVersion: Type.Integer(),
+    confirmedVersion: Type.Integer(),
+    confirmedAt: Type.Union([moment('when the device confirmed it'), Type.Null()]),
+    refusedReason: Type.Union([Type.Null(), Type.String()]),
+  },
+  { title: 'DeviceKeyState' },
+);
 
 /** Finds the key state of a device. @throws Failure UNKNOWN_DEVICE for a device that is unknown or has no key */
-export async function findKeyState(db: Database, deviceId: string): Promise<KeyState> {
+export async function findKeyState(db: Database, deviceId: string): Promise<Static<typeof KeyState>> {
   const row = await db.selectFrom('device_key').selectAll().where('device_id', '=', deviceId).executeTakeFirst();
   if (!row) throw new Failure('UNKNOWN_DEVICE', 'the device is unknown or has no key');
   return {

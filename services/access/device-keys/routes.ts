@@ -2,10 +2,10 @@ import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import { findDeviceOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, DeviceId, moment } from '@odograph/http/schemas';
+import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../shared/access-options.ts';
-import { endTokens, findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
+import { endTokens, findKeyState, KeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
 const NewKey = Type.Object(
@@ -19,20 +19,6 @@ const NewKey = Type.Object(
   },
   { title: 'DeviceKey' },
 );
-const State = Type.Object(
-  {
-    deviceId: DeviceId,
-    keyVersion: Type.Integer(),
-    epoch: Type.Integer(),
-    listVersion: Type.Integer(),
-    publishedVersion: Type.Integer(),
-    confirmedVersion: Type.Integer(),
-    confirmedAt: Type.Union([moment('when the device confirmed it'), Type.Null()]),
-    refusedReason: Type.Union([Type.Null(), Type.String()]),
-  },
-  { title: 'DeviceKeyState' },
-);
-
 function addRotation(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/x/admin/devices/:id/key',
@@ -64,7 +50,7 @@ function addKeyState(http: Http, { db }: AccessOptions): void {
       schema: {
         summary: 'Key version of a device, and the versions of its key list that are due, published and confirmed',
         params: DevicePath,
-        response: answers(State, 'UNKNOWN_DEVICE'),
+        response: answers(KeyState, 'UNKNOWN_DEVICE'),
       },
     },
     async ({ params: { id }, operator }) => {

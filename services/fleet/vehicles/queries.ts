@@ -3,21 +3,28 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
+import { VehicleId, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
+import Type, { type Static } from 'typebox';
+import { accessories } from '../common/vehicle-description.ts';
 import { endLink, findLinkedDevice } from '../devices/links.ts';
 
 /** A vehicle with the field names of the interface specification, "Fleet vehicle detail". */
-interface VehicleDetail {
-  Id: string;
-  builder: string;
-  model: string;
-  plate: string;
-  energy: string;
-  bluetoothName: string;
-  deviceId: string;
-  deviceModel: string;
-  accessories: string[];
-}
+export const VehicleDetail = Type.Object(
+  {
+    Id: VehicleId,
+    builder: Type.String({ examples: ['Renault'] }),
+    model: Type.String({ examples: ['Zoe'] }),
+    plate: Type.String({ examples: ['AB-123-CD'] }),
+    energy: Type.String({ examples: ['EL'] }),
+    bluetoothName: Type.String({ examples: ['ODO-0001'] }),
+    deviceId: Type.String({ description: 'empty without a device', examples: ['unit-0001'] }),
+    deviceModel: Type.String({ examples: ['generic'] }),
+    accessories: Type.Array(word(accessories)),
+  },
+  { title: 'FleetVehicleDetail' },
+);
+type VehicleDetail = Static<typeof VehicleDetail>;
 
 async function findDetail(db: Database, caller: Caller, condition: RawBuilder<boolean>): Promise<VehicleDetail> {
   const { rows } = await sql<VehicleDetail>`

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { word } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
 
 interface Manufacturer {
   wmi: string;
@@ -42,21 +44,25 @@ const letterValues: Readonly<Record<string, number>> = Object.fromEntries(
 const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789';
 
 /** The information that a VIN carries. */
-export interface VinReport {
-  vin: string;
-  /** World manufacturer identifier (ISO 3780): three characters, six for low-volume manufacturers. */
-  wmi: string;
-  /** Empty when the manufacturer is not listed or builds several makes under one identifier. */
-  make: string;
-  /** Validity of the North American check digit in position 9; `absent` when that position holds something else. */
-  checkDigit: 'valid' | 'invalid' | 'absent';
-  /** True for North American VINs; elsewhere a check digit is optional and an invalid one is not an error. */
-  checkDigitRequired: boolean;
-  /** Null when the VIN leaves the model year ambiguous. */
-  modelYear: number | null;
-  /** The model years that position 10 can encode, provided that the manufacturer encodes the model year there. */
-  modelYearCandidates: number[];
-}
+export const VinReport = Type.Object(
+  {
+    vin: Type.String({ examples: ['VF1AG000000000001'] }),
+    /** World manufacturer identifier (ISO 3780): three characters, six for low-volume manufacturers. */
+    wmi: Type.String({ examples: ['VF1'] }),
+    /** Empty when the manufacturer is not listed or builds several makes under one identifier. */
+    make: Type.String({ examples: ['Renault'] }),
+    /** Validity of the North American check digit in position 9; `absent` when that position holds something else. */
+    checkDigit: word(['valid', 'invalid', 'absent']),
+    /** True for North American VINs; elsewhere a check digit is optional and an invalid one is not an error. */
+    checkDigitRequired: Type.Boolean(),
+    /** Null when the VIN leaves the model year ambiguous. */
+    modelYear: Type.Union([Type.Integer(), Type.Null()]),
+    /** The model years that position 10 can encode, provided that the manufacturer encodes the model year there. */
+    modelYearCandidates: Type.Array(Type.Integer()),
+  },
+  { title: 'VinReport' },
+);
+type VinReport = Static<typeof VinReport>;
 
 /** Normalizes a VIN to capitals without separators; returns undefined for text that is not a VIN by ISO 3779. */
 export function normalizeVin(text: string): string | undefined {
