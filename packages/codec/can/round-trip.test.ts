@@ -29,6 +29,12 @@ const signals = fc
     scale: [factor, offset] as const,
   }));
 
+/** Its value, 641270933834.7165, and the next one are the same double. */
+const sixteenDigits = {
+  ...{ raw: 6_412_709_338_318_087n, startBit: 0, length: 53, format: '1+' },
+  scale: ['0.00010', '2.9078'] as const,
+};
+
 type Signal = typeof signals extends fc.Arbitrary<infer T> ? T : never;
 
 function messageOf({ startBit, length, format }: Signal, [factor, offset]: readonly [string, string]): CanMessage {
@@ -66,7 +72,7 @@ describe('encoding and decoding', () => {
         const [{ value } = { value: '' }] = decodeMessage(message, data);
         expect(encodeMessage(message, new Map([['A', value]]))).toEqual(data);
       }),
-      { numRuns: 2000 },
+      { numRuns: 2000, examples: [[sixteenDigits]] },
     );
   });
 
