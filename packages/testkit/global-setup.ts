@@ -2,6 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '@odograph/database/migrate';
+import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { readConfig } from '@odograph/runtime/config';
 import { Client } from 'pg';
 import { inject } from 'vitest';
@@ -28,13 +29,12 @@ export default async function setup(project: TestProject): Promise<Undo> {
   const isNative = chooseEngineSource(DATABASE_URL) !== 'embedded';
   const server = isNative ? await startEngine('TimescaleDB', DATABASE_URL, directory) : undefined;
   if (server) undo.push(server.stop);
-  const template = server ? '' : join(directory, 'template');
-  if (!server) await createTemplate(template);
+  const templates = server ? undefined : await createTemplates(directory);
   // The embedded engine has one session: with an engine for each worker, no test file waits for another's transactions.
   const workers = Math.min(project.config.maxWorkers, project.vitest.state.getPaths().length);
   const databases = await Promise.all(
     Array.from({ length: workers }, (_, worker) =>
-      server ? createOnServer(server.url, `test${worker}`) : startAnotherEngine(template),
+      server ? createOnServer(server.url, `test${worker}`) : startAnotherEngine(templates?.migrated ?? ''),
     ),
   );
   undo.push(() => Promise.all(databases.map((database) => database.drop())));
@@ -46,7 +46,7 @@ export default async function setup(project: TestProject): Promise<Undo> {
     databases.map((database) => database.url),
   );
   project.provide('isNativeDatabase', isNative);
-  project.provide('databaseTemplate', template);
+  project.provide('databaseTemplates', templates);
   project.provide('redisUrl', redis.url);
   return async () => {
     for (const step of undo.reverse()) await step();
@@ -55,9 +55,17 @@ export default async function setup(project: TestProject): Promise<Undo> {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Data directory of a migrated database that no engine uses; empty on a TimescaleDB server. */
-    databaseTemplate: string;
+    /** Undefined on a TimescaleDB server. */
+    databaseTemplates: DatabaseTemplates | undefined;
   }
+}
+
+/** Data directories that no engine uses: embedded engines start on copies, since creating a database takes seconds. */
+interface DatabaseTemplates {
+  /** With the extension and nothing else. */
+  readonly empty: string;
+  /** With all migrations and the roles of the services. */
+  readonly migrated: string;
 }
 
 /** A migrated database with the roles of the services. */
@@ -90,18 +98,21 @@ async function createOnServer(serverUrl: string, purpose: string): Promise<OwnDa
   };
 }
 
-/** Creates the data directory that embedded engines copy: creating a database takes seconds, a copy does not. */
-async function createTemplate(dataDirectory: string): Promise<void> {
-  const engine = await startEngine('TimescaleDB', undefined, dataDirectory);
+async function createTemplates(directory: string): Promise<DatabaseTemplates> {
+  const templates = { empty: join(directory, 'empty'), migrated: join(directory, 'migrated') };
+  await (await startEmbeddedTimescale({ dataDirectory: templates.empty })).stop();
+  await cp(templates.empty, templates.migrated, { recursive: true });
+  const engine = await startEmbeddedTimescale({ dataDirectory: templates.migrated });
   await prepare(engine.url);
   await engine.stop();
+  return templates;
 }
 
 /** Starts another embedded engine: each has one database and a single session, which one idle transaction occupies. */
 async function startAnotherEngine(template: string): Promise<OwnDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
   await cp(template, directory, { recursive: true });
-  const engine = await startEngine('TimescaleDB', undefined, directory);
+  const engine = await startEmbeddedTimescale({ dataDirectory: directory });
   return {
     url: engine.url,
     async drop() {
@@ -113,7 +124,12 @@ async function startAnotherEngine(template: string): Promise<OwnDatabase> {
 
 /** Creates a database for one test file. */
 export function createOwnDatabase(purpose: string): Promise<OwnDatabase> {
-  return inject('isNativeDatabase')
-    ? createOnServer(testDatabaseUrl(), purpose)
-    : startAnotherEngine(inject('databaseTemplate'));
+  const templates = inject('databaseTemplates');
+  return templates ? startAnotherEngine(templates.migrated) : createOnServer(testDatabaseUrl(), purpose);
+}
+
+/** Copies a template into the data directory of an embedded engine; on a TimescaleDB server the engine creates a database. */
+export async function copyTemplate(name: keyof DatabaseTemplates, dataDirectory: string): Promise<void> {
+  const templates = inject('databaseTemplates');
+  if (templates) await cp(templates[name], dataDirectory, { recursive: true });
 }

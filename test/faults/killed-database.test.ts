@@ -4,6 +4,7 @@ import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedd
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { eventually } from '@odograph/testkit/eventually';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { createTestDirectory } from '@odograph/testkit/scopes';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -18,6 +19,7 @@ let testbed: Testbed;
 describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL', () => {
   beforeEach(async () => {
     dataDirectory = createTestDirectory();
+    await copyTemplate('migrated', dataDirectory);
     engine = await startEmbeddedTimescale({ dataDirectory });
     await migrate(engine.url);
     testbed = await openTestbed({ databaseUrl: engine.url });

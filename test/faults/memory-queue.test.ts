@@ -8,6 +8,7 @@ import { createRandom } from '@odograph/simulator/simulated-vehicle';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scale } from './parts/scale.fixture.ts';
@@ -30,6 +31,7 @@ async function killEverything(): Promise<void> {
 
 beforeAll(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-memory-queue-'));
+  await copyTemplate('migrated', join(dataDirectory, 'timescaledb'));
   settings = {
     ...{ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: dataDirectory, PATH: '/nonexistent', LOG_LEVEL: 'warn' },
     ...{ HTTP_PORT: String(await freePort()), MQTT_PORT: String(await freePort()) },

@@ -17,6 +17,7 @@ import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/test
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import { createTestDirectory } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
@@ -48,9 +49,13 @@ async function startPlatform(settings: Record<string, string>): Promise<ChildPla
 }
 
 /** Settings of an installation with embedded engines, unless a database is given, and with its own keys. */
-async function installation(databaseUrl = ''): Promise<Record<string, string>> {
+async function installation(
+  databaseUrl = '',
+  template: 'empty' | 'migrated' = 'migrated',
+): Promise<Record<string, string>> {
   const dataDirectory = join(directory, `data-${await freePort()}`);
   await mkdir(dataDirectory);
+  if (databaseUrl === '') await copyTemplate(template, join(dataDirectory, 'timescaledb'));
   return {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: '', DATA_DIR: dataDirectory, ADMIN_TOKEN: '', ENCRYPTION_KEYS: '' },
     ...{ HTTP_PORT: String(await freePort()), MQTT_PORT: String(await freePort()) },
@@ -161,7 +166,7 @@ describe.each(['embedded', 'native'])('backup and restore on the %s database', (
     await rm(settings['DATA_DIR'] ?? '', { recursive: true });
     await database?.drop();
 
-    const fresh = await installation(await createDatabase());
+    const fresh = await installation(await createDatabase(), 'empty');
     const restored = await restore(fresh);
     expect([restored.status, restored.stderr]).toEqual([0, '']);
     expect(restored.report).toMatchObject({ rows: report.rows, queued: report.queued, audit: report.audit });

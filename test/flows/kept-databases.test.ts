@@ -7,6 +7,7 @@ import { openDatabase } from '@odograph/database/database';
 import { findMissingMigrations } from '@odograph/database/migrate';
 import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { childEnvironment } from '@odograph/runtime/config';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
@@ -19,6 +20,7 @@ it('keeps a database of 0.1.0', () => expect(files).toContain('0.1.0.backup'));
 
 it.each(files)('%s is upgraded with all that it holds', { timeout: 240_000 }, async (file) => {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-kept-'));
+  await copyTemplate('empty', join(directory, 'timescaledb'));
   const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
   try {
     const { REDIS_URL } = await testConfig();

@@ -11,6 +11,7 @@ import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { childEnvironment } from '@odograph/runtime/config';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -78,7 +79,9 @@ const environmentOf = (databaseUrl: string) =>
   childEnvironment({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DATA_DIR: directory });
 
 async function withEngine<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
-  const engine = await startEmbeddedTimescale({ dataDirectory: await mkdtemp(join(directory, 'target-')) });
+  const dataDirectory = await mkdtemp(join(directory, 'target-'));
+  await copyTemplate('empty', dataDirectory);
+  const engine = await startEmbeddedTimescale({ dataDirectory });
   try {
     return await use(engine.url);
   } finally {
@@ -88,6 +91,7 @@ async function withEngine<Result>(use: (url: string) => Promise<Result>): Promis
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-backup-'));
+  await copyTemplate('migrated', join(directory, 'source'));
   source = await startEmbeddedTimescale({ dataDirectory: join(directory, 'source') });
   await migrate(source.url);
   await fillDatabase(source.url);

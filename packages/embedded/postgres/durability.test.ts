@@ -2,6 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@odograph/testkit/eventually';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { holderPid, killHard, startOwner } from '../process/engine-owner.fixture.ts';
@@ -13,9 +14,10 @@ let dataDirectory: string;
 
 beforeAll(async () => {
   initialized = await mkdtemp(join(tmpdir(), 'embedded-durability-'));
+  await copyTemplate('empty', initialized);
   const database = await startEmbeddedTimescale({ dataDirectory: initialized });
   await database.stop();
-}, 60_000);
+});
 
 afterAll(() => rm(initialized, { recursive: true, force: true }));
 
@@ -121,6 +123,7 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
   it('reports a busy port', async () => {
     const database = await startEmbeddedTimescale({ dataDirectory });
     const port = Number(new URL(database.url).port);
+    await copyTemplate('empty', join(dataDirectory, 'second'));
     const second = startEmbeddedTimescale({ dataDirectory: join(dataDirectory, 'second'), port });
     await expect(second).rejects.toThrow(/EADDRINUSE/);
     await database.stop();

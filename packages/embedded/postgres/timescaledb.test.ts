@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { queryMessage, syncMessage } from './frontend-messages.ts';
@@ -15,15 +16,16 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-timescale-'));
+  await copyTemplate('empty', dataDirectory);
   database = await startEmbeddedTimescale({ dataDirectory, idleTransactionTimeoutMs: idleTimeoutMs });
   pool = new pg.Pool({ connectionString: database.url, max: 10 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await pool?.end();
   await database?.stop();
   await rm(dataDirectory, { recursive: true, force: true });
-}, 30_000);
+});
 
 async function inTransaction(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
   const client = await pool.connect();

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { copyTemplate } from '@odograph/testkit/global-setup';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,15 +16,16 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-copy-'));
+  await copyTemplate('empty', dataDirectory);
   database = await startEmbeddedTimescale({ dataDirectory });
   pool = new pg.Pool({ connectionString: database.url });
-}, 60_000);
+});
 
 afterAll(async () => {
   await pool?.end();
   await database?.stop();
   await rm(dataDirectory, { recursive: true, force: true });
-}, 30_000);
+});
 
 const types = (messages: readonly { type: string }[]): string => messages.map(({ type }) => type).join('');
 
