@@ -9,7 +9,6 @@ import {
   startBarePipeline,
   startLagProbe,
   startOdograph,
-  startTelegrafPipeline,
 } from './parts/contenders.ts';
 import type { Engines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
@@ -29,7 +28,6 @@ const options = {
   ingestProcesses: [1, 'ingest processes'],
   readings: [1, 'readings per upload; from 2 on, only throughput, without the bare pipeline'],
   age: ['0d', 'age of the readings in days, such as 20d; from 1d on, as with several readings'],
-  telegraf: ['', 'a Telegraf program to put under the same load'],
 } as const;
 type Contenders = Readonly<Record<string, Contender>>;
 
@@ -54,10 +52,9 @@ const pubackP99 = ({ pubackP99Ms }: Measured): number => pubackP99Ms;
 function printThroughput(measured: Readonly<Record<string, readonly Measured[]>>): number {
   const rates = seriesOf(measured, rateOf);
   printRounds(rates, 'uploads/s');
-  const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [], Telegraf: telegraf = [] } = rates;
+  const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [] } = rates;
   printRatio('odograph', odograph, ['bare pipeline', pipeline], 'at least 0.8');
   printRatio('odograph', odograph, ['bare aedes, to the PUBACK', aedes]);
-  if (telegraf.length > 0) printRatio('odograph', odograph, ['aedes and Telegraf', telegraf]);
   console.log();
   printRounds(seriesOf(measured, pubackP50), 'PUBACK p50, ms');
   printRounds(seriesOf(measured, pubackP99), 'PUBACK p99, ms');
@@ -127,7 +124,7 @@ export const benchmark = defineBenchmark(
   'uploads over MQTT to rows: rate, PUBACK and lag, compared with a bare pipeline and bare aedes',
   options,
   async (engines, settings) => {
-    const { connections, inFlight, rounds, ingestProcesses, telegraf } = settings;
+    const { connections, inFlight, rounds, ingestProcesses } = settings;
     const ageMs = readAgeMs(settings.age);
     if (settings.readings > 1 || ageMs > 0) return measureReadings(engines, settings, ageMs);
     const fleet = await createFleet(engines.pool, connections + 1);
@@ -137,18 +134,13 @@ export const benchmark = defineBenchmark(
       'bare pipeline': await startBarePipeline(engines, fleet, settings),
       'bare aedes': await startBareAedes(engines, fleet, settings),
     };
-    // Latencies are not measured for Telegraf, whose table has no vehicles.
-    const unpaced =
-      telegraf === ''
-        ? contenders
-        : { ...contenders, Telegraf: await startTelegrafPipeline(engines, fleet, settings, telegraf) };
     // Warms up the JIT compilers of all processes.
-    const { odograph: [first] = [] } = await measureThroughput(engines, unpaced, warmUpUploads, 1);
+    const { odograph: [first] = [] } = await measureThroughput(engines, contenders, warmUpUploads, 1);
     let { rate } = settings;
     if (rate === 0) {
       const uploads = Math.round(settings.uploads || (first?.uploadsPerSecond ?? 0) * roundSeconds);
       console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads per round`);
-      const reached = printThroughput(await measureThroughput(engines, unpaced, uploads, rounds));
+      const reached = printThroughput(await measureThroughput(engines, contenders, uploads, rounds));
       rate = Math.min(latencyRate, Math.round(reached / 2));
     }
     await measureLatencies(engines, contenders, probed, { rounds, rate });

@@ -7,13 +7,12 @@ import type { GeneratorSettings, LoadPlan, LoadResult } from './load-generator.t
 import { startProbe } from './mqtt.ts';
 import { type Process, type ScriptProcess, startScript, startServices } from './processes.ts';
 import { TimeHistogram } from './report.ts';
-import { startTelegraf, telegrafTable } from './telegraf.ts';
 
 /** A running system under load. */
 export interface Contender {
   readonly port: number;
   /** Table of its rows; undefined when it stores none. */
-  readonly table: 'reading' | 'bare_reading' | typeof telegrafTable | undefined;
+  readonly table: 'reading' | 'bare_reading' | undefined;
   /** Generates the load; its connections stay open between rounds. */
   readonly generator: ScriptProcess;
   readonly shape: LoadShape;
@@ -89,18 +88,6 @@ export async function startBareAedes(engines: Engines, fleet: BenchFleet, shape:
   return load(engines, fleet, shape, { port: broker.port, table: undefined, parts: { broker } });
 }
 
-/** Starts aedes with Telegraf, which writes to PostgreSQL; its PUBACKs do not imply durability. */
-export async function startTelegrafPipeline(
-  engines: Engines,
-  fleet: BenchFleet,
-  shape: LoadShape,
-  program: string,
-): Promise<Contender> {
-  const broker = await startAedes(engines);
-  const telegraf = await startTelegraf(engines, program, broker.port);
-  return load(engines, fleet, shape, { port: broker.port, table: telegrafTable, parts: { broker, telegraf } });
-}
-
 /** Empties the tables that a load fills, so that every round starts from the same state. */
 export async function clearTables(pool: Pool, { table }: Contender): Promise<void> {
   if (table === 'reading') await pool.query('truncate reading, reading_change, vehicle_latest');
@@ -113,11 +100,8 @@ const timeoutMs = 300_000;
 
 /** Counts the rows of a load. @param sinceMs UNIX milliseconds */
 async function countRows(pool: Pool, table: string, sinceMs: number): Promise<number> {
-  // Telegraf rounds times to a few microseconds.
-  const since = (sinceMs - 0.5) / 1000;
-  const { rows } = await pool.query<{ count: number }>(`select count(*) from ${table} where time >= to_timestamp($1)`, [
-    since,
-  ]);
+  const statement = `select count(*) from ${table} where time >= to_timestamp($1)`;
+  const { rows } = await pool.query<{ count: number }>(statement, [(sinceMs - 0.5) / 1000]);
   return rows[0]?.count ?? 0;
 }
 
