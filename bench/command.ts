@@ -9,7 +9,7 @@ import { createFleet } from './parts/fleet.ts';
 import { openHttpClient } from './parts/http-client.ts';
 import { type MqttEndpoint, openMqtt, publishPacket } from './parts/mqtt.ts';
 import { startServices } from './parts/processes.ts';
-import { figure, median, printRatio, printRounds, seriesOf, TimeHistogram } from './parts/report.ts';
+import { median, printRatio, printRounds, printTable, seriesOf, TimeHistogram } from './parts/report.ts';
 
 const options = {
   commands: [300, 'commands per round, one at a time'],
@@ -105,6 +105,6 @@ export const benchmark = defineBenchmark(
     printRounds(at(0.99), 'p99, ms');
     printRatio('HTTP to HTTP', whole, ['bare MQTT, at the median', reference]);
     const more = median(whole) - median(reference);
-    console.log(`  median minus the median of the bare round trip: ${figure(more)} ms (goal: at most 4)`);
+    printTable(['HTTP to HTTP', 'ms'], [['median over that of the bare round trip (goal: at most 4)', more]]);
   },
 );

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { freePort } from '@odograph/testkit/free-port';
-import { defineBenchmark, type Settings } from './parts/benchmark.ts';
+import { defineBenchmark, type Settings, UsageError } from './parts/benchmark.ts';
 import type { RecordTimes, SourceUpload, StormSettings, TeltonikaUpload } from './parts/device-load.ts';
 import type { Engines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
@@ -126,6 +126,7 @@ export const benchmark = defineBenchmark(
   'Teltonika devices at the gateway over TCP, flespi and Traccar over HTTP: connections, memory, records/s stored as rows',
   options,
   async (engines, settings) => {
+    if (settings.uploading < settings.connections) throw new UsageError('--uploading must be at least --connections');
     const { vehicles } = await createFleet(engines.pool, settings.devices, { model: 'teltonika', prefix: imeiPrefix });
     const port = await freePort();
     // Without a connection to the broker, over which commands come, the gateway is not healthy.

@@ -6,7 +6,7 @@ import type { Engines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
 import { startServices } from './parts/processes.ts';
 import { compressReadings, fillReadings } from './parts/readings.ts';
-import { figure, printRatio } from './parts/report.ts';
+import { figure, printRatio, printTable } from './parts/report.ts';
 
 const options = {
   readings: [1_000_000, 'readings stored'],
@@ -96,6 +96,6 @@ export const benchmark = defineBenchmark(
       printRatio(`${title}: compressed`, ours, ['uncompressed', reference], 'at most 1.2');
     }
     const { residentBytes } = await query.usage();
-    console.log(`  memory of the query process: ${figure(residentBytes / 2 ** 20)} MiB`);
+    printTable(['memory of the query process', 'MiB'], [['after all pages', residentBytes / 2 ** 20]]);
   },
 );
