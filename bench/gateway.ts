@@ -6,7 +6,7 @@ import type { RecordTimes, SourceUpload, StormSettings, TeltonikaUpload } from '
 import type { Engines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
 import { type ScriptProcess, type ServiceProcess, startScript, startServices } from './parts/processes.ts';
-import { figure, printRounds, printTable } from './parts/report.ts';
+import { figure, printRounds, printSection, printTable } from './parts/report.ts';
 
 const options = {
   devices: [17_000, 'connected devices; a process accepts seven eighths of its file descriptors, see ulimit -n'],
@@ -94,7 +94,7 @@ async function measureTeltonika(processes: Processes): Promise<void> {
     ['connections', 'devices', 'connections/s', 'KiB per device'],
     [['Teltonika', devices, devices / seconds, (connected.residentBytes - before.residentBytes) / 1024 / devices]],
   );
-  console.log('\nTeltonika, Codec 8 Extended over TCP');
+  printSection('Teltonika', 'Codec 8 Extended over TCP');
   const round = { count: uploading * packets * records, recordsOfDevice: packets * records };
   const upload = { kind: 'upload', devices: uploading, packets, recordsPerPacket: records } as const;
   await measureRounds(processes, round, (times) => ({ ...upload, ...times }));
@@ -113,7 +113,7 @@ async function measureSource(processes: Processes, format: keyof typeof messages
   }
   const messages = messagesPerRequest[format];
   const count = Math.ceil(settings[format] / connections / messages) * connections * messages;
-  console.log(`\n${format}, requests of ${messages} records over ${connections} HTTP connections`);
+  printSection(format, `requests of ${messages} records over ${connections} HTTP connections`);
   const deviceIds = fleet.vehicles.map(({ deviceId }) => deviceId);
   const round = { count, recordsOfDevice: Math.ceil(count / uploading + connections) };
   await measureRounds(processes, round, (times) => ({

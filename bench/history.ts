@@ -6,7 +6,7 @@ import type { Engines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
 import { startServices } from './parts/processes.ts';
 import { compressReadings, fillReadings } from './parts/readings.ts';
-import { figure, printRatio, printTable } from './parts/report.ts';
+import { figure, printRatio, printSection, printTable } from './parts/report.ts';
 
 const options = {
   readings: [1_000_000, 'readings stored'],
@@ -90,7 +90,7 @@ export const benchmark = defineBenchmark(
     const uncompressed = await compareAll('uncompressed');
     await compressReadings(engines.pool);
     const compressed = await compareAll('compressed');
-    console.log();
+    printSection('all pages', 'compressed over uncompressed');
     for (const [index, { title }] of pages.entries()) {
       const [ours, reference] = [compressed[index] ?? [], uncompressed[index] ?? []];
       printRatio(`${title}: compressed`, ours, ['uncompressed', reference], 'at most 1.2');

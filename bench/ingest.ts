@@ -12,7 +12,7 @@ import {
 } from './parts/contenders.ts';
 import type { Engines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
-import { figure, median, printRatio, printRounds, printTable, seriesOf } from './parts/report.ts';
+import { figure, median, printRatio, printRounds, printSection, printTable, seriesOf } from './parts/report.ts';
 
 const roundSeconds = 10;
 const warmUpUploads = 50_000;
@@ -76,7 +76,7 @@ async function measureLatencies(
   probed: Parameters<typeof startLagProbe>[2],
   { rounds, rate }: { rounds: number; rate: number },
 ): Promise<void> {
-  console.log(`\nlatencies at ${figure(rate)} uploads/s; lag: from PUBLISH until a query sees the row`);
+  printSection('even pace', `${figure(rate)} uploads/s; lag: from PUBLISH until a query sees the row`);
   const measure = (contender: Contender) => async () => {
     await clearTables(pool, contender);
     const plan = planLoad(rate * roundSeconds, rate, contender.shape);
@@ -139,7 +139,7 @@ export const benchmark = defineBenchmark(
     let { rate } = settings;
     if (rate === 0) {
       const uploads = Math.round(settings.uploads || (first?.uploadsPerSecond ?? 0) * roundSeconds);
-      console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads per round`);
+      printSection('full speed', `${connections} connections with ${inFlight} in flight, ${uploads} uploads per round`);
       const reached = printThroughput(await measureThroughput(engines, contenders, uploads, rounds));
       rate = Math.min(latencyRate, Math.round(reached / 2));
     }
