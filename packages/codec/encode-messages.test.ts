@@ -45,6 +45,11 @@ it.each(sourceFormatNames)('decodes what it encodes of a message of %s', (format
   expect(decode(format, encodeMessage(format, device, reading))).toEqual(reading);
 });
 
+it('encodes a word that is true or false as such, not as text', () => {
+  const message = encodeMessage('traccar', device, decode('traccar', samples.traccar));
+  expect(message).toMatchObject({ position: { attributes: { ignition: true, lock: true } } });
+});
+
 const tenths = (min: number, max: number) => fc.integer({ min: min * 10, max: max * 10 }).map((value) => value / 10);
 const reading: fc.Arbitrary<TelemetryReading> = fc
   .record({

@@ -72,6 +72,13 @@ describe('of any source', () => {
     },
   );
 
+  it('text that is not JSON is a fault of the whole upload', () => {
+    expect(decodeUpload('flespi', '[', 0)).toMatchObject({
+      readings: [],
+      faults: [{ index: null, reason: 'NOT_JSON' }],
+    });
+  });
+
   it('a name that cannot be a device id is refused with its field', () => {
     const refusal = refusalOf(() => receive('traccar', { position: {}, device: { uniqueId: 'a/b' } }));
     expect(refusal).toMatchObject({ field: 'device.uniqueId' });

@@ -98,15 +98,18 @@ describe('parseDbc', () => {
     expect(parseDbc(`\ufeff${text}`).faults).toEqual([]);
   });
 
-  it('accepts comments after //, names that begin with a digit, and factors such as 1E-7 and .5', () => {
+  it('accepts comments after //, names that begin with a digit, and factors such as 1E-7, .5 and 2E3', () => {
     const { database, faults } = parseDbc(`// a comment
 BO_ 1 2nd_message: 8 X // another
- SG_ 2nd_signal : 0|32@1-(1E-7,.5)[-1|1] "" X,Y`);
+ SG_ 2nd_signal : 0|32@1-(1E-7,.5)[-1|1] "" X,Y
+ SG_ 3rd_signal : 32|8@1+(2E3,0)[0|0] "" X`);
     expect(faults).toEqual([]);
     const signal = database.messages[0]?.signals[0];
     expect(signal && [signal.name, toText(signal.factor), toText(signal.offset)]).toEqual([
       ...['2nd_signal', '0.0000001', '0.5'],
     ]);
+    const third = database.messages[0]?.signals[1];
+    expect(third && toText(third.factor)).toBe('2000');
   });
 
   it('gives a number to what a double holds, and a bigint to other raw values with a label', () => {
@@ -170,12 +173,22 @@ describe('a faulty statement', () => {
     expect(faultsOf('BO_ 4294967295 Third: 8 X', signal).faults).toEqual([
       '3: the id 4294967295 of message Third has more than 29 bits',
     ]);
+    expect(faultsOf('BO_ 2684354559 Third: 8 X', signal)).toEqual({
+      names: 'First(A) Third(S) Second(B)',
+      faults: [],
+    });
     expect(faultsOf('BO_ 3 Third: 1786 X', signal).faults).toEqual(['3: message Third has 1786 bytes, more than 1785']);
     expect(faultsOf('BO_ 1 Third: 8 X', signal).faults).toEqual(['3: message Third has the id of First in line 1']);
     expect(faultsOf('BO_ 3: 8 X', signal)).toEqual({
       names: 'First(A) Second(B)',
       faults: ['3: expected the name of a message instead of ":"'],
     });
+  });
+
+  it('is a name of more than 128 characters', () => {
+    const parse = (length: number) => parseDbc(`BO_ 1 ${'M'.repeat(length)}: 8 X`).faults;
+    expect(parse(128)).toEqual([]);
+    expect(parse(129)).toHaveLength(1);
   });
 
   it('is a text that never ends', () => {

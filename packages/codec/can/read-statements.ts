@@ -112,7 +112,7 @@ function readSignal(tokens: TokenReader, line: number): Statement {
   const name = tokens.name('the name of a signal');
   const multiplexing = tokens.isName ? tokens.name('a multiplexing') : '';
   if (!/^(?:M|m\d{1,10}M?)?$/.test(multiplexing)) {
-    throw tokens.fault(`the multiplexing ${multiplexing.slice(0, 60)} of signal ${name} must be M, m0 or m0M`);
+    throw tokens.fault(`the multiplexing ${multiplexing} of signal ${name} must be M, m0 or m0M`);
   }
   tokens.sign(':');
   const startBit = tokens.whole('the start bit');

@@ -1,5 +1,5 @@
 import { maximumPacketBytes } from '@odograph/contracts/telemetry';
-import { encode } from 'cborg';
+import { decode, encode } from 'cborg';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUpload, readUpload } from '../uploads.ts';
@@ -34,6 +34,11 @@ describe('an upload in CBOR', () => {
       expect(decodeTelemetry(Buffer.from(encodeCbor(telemetry)))).toEqual(expected);
       expect(decodeTelemetry(Buffer.from(encode(telemetry)))).toEqual(expected);
     }
+  });
+
+  it('keeps the names that have no number', () => {
+    const encoded = encodeCbor({ timestamp: 1, vendor: 2 });
+    expect(decode(encoded, { useMaps: true })).toEqual(new Map<unknown, unknown>([[0, 1]]).set('vendor', 2));
   });
 
   it('reads the bytes of the documentation', () => {

@@ -30,6 +30,15 @@ describe('what OsmAnd and Traccar Client send', () => {
     expect(canOf(readings[0])).toEqual({ rpm: '933', fuel: '24', batt: '87' });
   });
 
+  it.each([
+    ...(['true', '1'] as const).map((text) => [text, true] as const),
+    ...(['false', '0'] as const).map((text) => [text, false] as const),
+    ['maybe', undefined] as const,
+  ])('reads the flag %s', (ignition, expected) => {
+    const { readings } = receive('osmand', { id: 'a', timestamp: '1', lat: '1', lon: '2', ignition });
+    expect(readings[0]?.status?.ignition).toBe(expected);
+  });
+
   it('takes the time of arrival for a query without a time, once', () => {
     const [message] = sourceFormats.osmand.split({ body: { location: '60.0,30.0' }, device: 'a', receivedAtMs });
     const { readings } = decodeUpload('osmand', JSON.stringify([message?.message]), 0);
@@ -75,8 +84,9 @@ describe('what OsmAnd and Traccar Client send', () => {
       a: '1',
     });
     expect(JSON.stringify(readings[0]?.can)).not.toContain('106.68');
-    const coords = { ...known.location.coords, speed: -1, heading: -1 };
+    const coords = { ...known.location.coords, speed: -1, heading: -1, accuracy: -1 };
     const [unknown] = receive('osmand', { ...known, location: { ...known.location, coords } }).readings;
+    expect(canOf(unknown)).not.toHaveProperty('accuracy');
     expect(unknown?.location).toEqual({ latitude: -6.1148096, longitude: 106.6837015, altitude: 35.7 });
   });
 });

@@ -133,6 +133,17 @@ describe('a list of BLE devices', () => {
     }
   });
 
+  it('of tags keeps pitch and roll up to their limits', () => {
+    for (const [bytes, pitch, roll] of [
+      ['a6 ff4c', '-90', '-180'],
+      ['5a 00b4', '90', '180'],
+    ] as const) {
+      const [low, high] = bytes.split(' ');
+      const data = entries({ list: 'eye_sensors', id: 'abcd', pitch, roll });
+      expect(sensorsOf(`2c35 ${tags(`0102abcd 0b01${low} 0c02${high}`)}`)).toEqual([{ name: 'ble_abcd', data }]);
+    }
+  });
+
   it('of advanced beacons includes the advertising data of an EYE sensor', () => {
     const advertised = 'bf 08bb 26 80ae fb 0009 6c'.replaceAll(' ', '');
     const data = entries({

@@ -83,6 +83,8 @@ describe('a command to a device', () => {
   it('is no answer when its lengths do not fit, or when it holds records', () => {
     expect(readMessages(hex('0C0106ffffffff4101'))).toBeUndefined();
     expect(readMessages(hex('0C01060000000141'))).toBeUndefined();
+    expect(readMessages(hex('0C0106000000014101'))).toHaveLength(1);
+    expect(readMessages(hex('0C010600000001410100'))).toBeUndefined();
     expect(readMessages(hex('08 00 00'))).toBeUndefined();
   });
 });

@@ -93,6 +93,14 @@ it.each(['codec8', 'codec8Extended', 'codec16'] as const)('encodes in %s what it
   );
 });
 
+it('encodes a list of tags in an unknown layout, and an event without a name, as they were sent', () => {
+  const can = [
+    { key: 'event', value: 'io242' },
+    { key: 'tags_near', value: '0105ab' },
+  ];
+  expect(decode(encodeAvlRecords('codec8Extended', [{ timestamp: 1, can }]))).toEqual([{ timestamp: 1, can }]);
+});
+
 it('encodes hello, packets, datagrams, commands and answers as the platform reads them', () => {
   const imei = '350000000000001';
   const data = encodeAvlRecords('codec8', [{ timestamp: 1_763_712_000, status: { ignition: true } }]);

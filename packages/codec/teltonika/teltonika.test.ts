@@ -13,7 +13,7 @@ import {
   readPacket,
   wrapPacket,
 } from './packets.ts';
-import { isKnownCodec } from './upload.ts';
+import { firstRecordSeconds, isKnownCodec } from './upload.ts';
 
 const readingsOf = (packet: string, family?: AvlFamily) =>
   decodeTeltonika(dataOf(packet), 0, family).readings.map(({ reading }) => reading);
@@ -139,6 +139,9 @@ describe('the stream of a TCP connection', () => {
     expect(readHello(hello)).toEqual({ frame: { kind: 'imei', imei: '356307042441013' }, bytes: 17 });
     expect(readHello(hex('ffff000f'))).toEqual({ frame: { kind: 'ping', count: 2 }, bytes: 2 });
     expect(readHello(Buffer.alloc(0))).toEqual({ bytes: 2 });
+    for (let length = 2; length < hello.length; length += 1) {
+      expect(readHello(hello.subarray(0, length))).toEqual({ bytes: 17 });
+    }
     expect(readHello(hex('47'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('0010'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('000F41414141414141414141414141414141'))).toMatchObject({ fault: 'INVALID_IMEI' });
@@ -222,6 +225,12 @@ describe('a UDP packet', () => {
 it('the known codecs are those of records and of messages, and no others, such as Codec 7', () => {
   const codecs = [undefined, ...Array.from({ length: 256 }, (_, codec) => codec)];
   expect(codecs.filter(isKnownCodec)).toEqual([8, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x8e]);
+});
+
+it('the time of the first record is known without decoding the records, and not of other data', () => {
+  expect(firstRecordSeconds(dataOf(codec8))).toBe(decodeTeltonika(dataOf(codec8), 0).readings[0]?.reading.timestamp);
+  expect(firstRecordSeconds(hex(`0801${'00'.repeat(7)}`))).toBeUndefined();
+  expect(firstRecordSeconds(hex(`0c01${'00'.repeat(8)}`))).toBeUndefined();
 });
 
 it('the checksum is CRC-16/ARC', () => {

@@ -98,7 +98,7 @@ function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?:
   const table = attributesByProtocol.get(String(protocol)) ?? commonAttributes;
   const probes = Object.keys(values).filter((name) => probeForm.test(name) && typeof values[name] === 'number');
   const others = Object.entries(values).filter(([name]) => !probes.includes(name));
-  addFields(draft, probes.length === 0 ? values : Object.fromEntries(others), table);
+  addFields(draft, Object.fromEntries(others), table);
   if (probes.length > 0) {
     draft.sensors = probes.map((name) => ({ name, data: [{ key: 'temperature', value: String(values[name]) }] }));
   }
