@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { keyListAcknowledgementId } from '@odograph/contracts/topics';
 import { RefusedWork } from '@odograph/database/postgres-failure';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
-import { openSealer } from '@odograph/runtime/sealing';
+import { deviceKeyContext, openSealer, Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
@@ -54,6 +55,25 @@ it.each([
     expect(await failedAttempts(state, 10)).toBe(expected);
   },
 );
+
+it('a confirmation of a key list counts for nothing while the device key cannot be opened', async () => {
+  const { config, db } = platform;
+  const { deviceId } = await createVehicle(db, await createApplication(db));
+  const sealed = new Sealer([randomUUID()], 'device keys').seal(randomBytes(32), deviceKeyContext(deviceId, 1));
+  await db.insertInto('device_key').values({ device_id: deviceId, sealed_key: sealed, list_version: 1 }).execute();
+  const logger = createLogger('silent');
+  const redis = connectRedis(config.REDIS_URL, logger);
+  const events = openCommandEvents(redis, { config, logger }, { announceSoon: () => undefined });
+  const context = { db, events, logger, sealer: await openSealer(config, 'device keys'), refused: new RefusedWork() };
+  const text = JSON.stringify({ id: keyListAcknowledgementId(1), ok: true, mac: '00'.repeat(32) });
+  await acknowledge(context, { deviceId, receivedAtMs: Date.now(), text });
+  events.close();
+  redis.disconnect();
+  const states = db.selectFrom('device_key').select(['confirmed_version', 'refused_reason']);
+  expect(await states.where('device_id', '=', deviceId).execute()).toEqual([
+    { confirmed_version: 0, refused_reason: 'CONFIRMATION_MAC' },
+  ]);
+});
 
 it('an acknowledgement is retried as long as the database is unavailable', async () => {
   expect(await failedAttempts('57P03', 20)).toBe(20);

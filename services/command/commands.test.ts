@@ -223,6 +223,19 @@ async function fleetAfterLock(
   return rows[0]?.fleet;
 }
 
+it('sets the lock in the latest state also when the acknowledgement comes after the timeout', async () => {
+  const command = await newCommand();
+  await sql`insert into vehicle_latest (vehicle_id, time, received_at)
+    values (${command.vehicleId}::integer, now(), now())`.execute(platform.db);
+  await insertCommand(platform.db, command);
+  await endCommand(platform.db, command.id);
+  expect(await statesOf(command)).toEqual(['unknown']);
+  await acknowledgeCommand(platform.db, command.deviceId, { id: command.id, ok: true }, Date.now());
+  const { rows } = await sql`select fleet from vehicle_latest
+    where vehicle_id = ${command.vehicleId}::integer`.execute(platform.db);
+  expect(rows).toEqual([{ fleet: { lock: 'LOCKED' } }]);
+});
+
 it('sets the acknowledged lock in the latest state, unless telemetry is newer or the device reports the opposite', async () => {
   expect(await fleetAfterLock(60)).toEqual({ lock: 'LOCKED', fuel: 5 });
   expect(await fleetAfterLock(60, 'OPEN')).toEqual({ lock: 'UNLOCKED', fuel: 5 });

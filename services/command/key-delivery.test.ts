@@ -38,6 +38,16 @@ describe('the claim of a due list', () => {
     expect(await claim(randomUUID())).toBe(true);
   });
 
+  it('is over when the clock of the database was set back after it was made', async () => {
+    const claimUntil = (seconds: number) =>
+      sql`update device_key set claimed_until = now() + make_interval(secs => ${seconds})
+        where device_id = ${deviceId}`.execute(db);
+    await claimUntil(15);
+    expect(await claim(randomUUID())).toBe(false);
+    await claimUntil(25);
+    expect(await claim(randomUUID())).toBe(true);
+  });
+
   it('is not had by a process that cannot open the key', async () => {
     expect((await claimDue(db, new Sealer(['another'], 'device keys'), randomUUID(), 100)).includes(deviceId)).toBe(
       false,
@@ -89,6 +99,11 @@ describe('a list', () => {
       where device_id = ${deviceId}`.execute(db);
     await republishUnconfirmed(db);
     expect(await claim(mine)).toBe(true);
+    await markPublished(db, deviceId, mine, 1);
+    await sql`update device_key set confirmed_version = 1, published_at = now() - interval '6 minutes'
+      where device_id = ${deviceId}`.execute(db);
+    await republishUnconfirmed(db);
+    expect(await claim(mine)).toBe(false);
   });
 
   it('holds the revoked and suspended authorizations of the linked vehicle that have not expired, and no driver', async () => {

@@ -96,7 +96,7 @@ it.each(['codec8', 'codec8Extended', 'codec16'] as const)('encodes in %s what it
 it('encodes a list of tags in an unknown layout, and an event without a name, as they were sent', () => {
   const can = [
     { key: 'event', value: 'io242' },
-    { key: 'tags_near', value: '0105ab' },
+    { key: 'tags_near', value: '0105abcd' },
   ];
   expect(decode(encodeAvlRecords('codec8Extended', [{ timestamp: 1, can }]))).toEqual([{ timestamp: 1, can }]);
 });
