@@ -89,14 +89,17 @@ describe('POST /v1/bluetooth-token', () => {
 
   it('answers TOO_MANY_REQUESTS when the device can store no more, and still revokes', async () => {
     const id = await issuedId();
-    const fill = (until: string) =>
+    const fill = (until: string, count: number) =>
       sql`insert into bluetooth_authorization
         (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
       select ${Number(access.vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
-      from generate_series(1, 1999)`.execute(access.platform.db);
-    await fill('-1 hour');
+      from generate_series(1, ${count})`.execute(access.platform.db);
+    await fill('-1 hour', 1999);
     await issuedId();
-    await fill('1 hour');
+    // The limit of a user does not bind the application.
+    await fill('1 hour', 100);
+    await issuedId();
+    await fill('1 hour', 1897);
     expectFailure(await issue(), 429, 'TOO_MANY_REQUESTS');
     expectFailure(await access.api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) }), 429, 'TOO_MANY_REQUESTS');
     expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: id })).status).toBe(200);
