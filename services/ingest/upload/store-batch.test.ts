@@ -19,9 +19,13 @@ const application = await createApplication(platform.db);
 const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
 
 async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
-  const described = uploads.map(([{ deviceId }, ...readings]) => ({
+  await storeReceived(...uploads.map((upload) => [Date.now(), ...upload] as const));
+}
+
+async function storeReceived(...uploads: (readonly [receivedAtMs: number, TestVehicle, ...object[]])[]): Promise<void> {
+  const described = uploads.map(([receivedAtMs, { deviceId }, ...readings]) => ({
     deviceId,
-    receivedAtMs: Date.now(),
+    receivedAtMs,
     text: JSON.stringify(readings),
   }));
   const stored = await batches.store(decodeUploads(described, Date.now()));
@@ -55,6 +59,13 @@ describe('a batch of readings', () => {
       { seconds: day, latitude: 1, mileage: 3, soc: null },
       { seconds: day + 1, latitude: null, mileage: 4, soc: null },
     ]);
+  });
+
+  it('has the values that were received last of two readings of the same time', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const receivedAtMs = Date.now();
+    await storeReceived([receivedAtMs + 1, vehicle, at(30, 2)], [receivedAtMs, vehicle, at(30, 1)]);
+    expect(await readings(vehicle)).toMatchObject([{ mileage: 2 }]);
   });
 
   it('is stored in compressed chunks, new and repeated readings alike', async () => {

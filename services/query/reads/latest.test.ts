@@ -139,6 +139,8 @@ describe('while privacy is on', () => {
       where vehicle_id = ${Number(driving.id)}`.execute(platform.db);
     const before = await Promise.all(everywhere().map((path) => client.get(path)));
     for (const { body } of before) expect(JSON.stringify(body)).toContain('"latitude":48.8566');
+    const { body: shown } = await client.get(`/v1/vehicle/${driving.id}/customcan`);
+    expect([shown.can, shown.sensors]).toEqual([can, [{ name: 'cargo', data: can }]]);
 
     await turnPrivacyOn(platform.db, driving.id);
     for (const path of everywhere()) {
