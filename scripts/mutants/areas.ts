@@ -1,0 +1,133 @@
+/** Code whose mutants tests must catch. */
+export interface Area {
+  /** Files and folders; tests, fixtures and declarations are left out. */
+  readonly files: readonly string[];
+  /** Like `files`, but only lines that are about the area. */
+  readonly parts?: { readonly files: readonly string[]; readonly within: RegExp };
+  readonly mutants: number;
+  /** Test files or folders, the quickest first: none runs after one that has failed. */
+  readonly tests: readonly string[];
+  /** For files without tests of their own in their folder: those to run before `tests`. */
+  readonly near?: Readonly<Record<string, readonly string[]>>;
+  /** The tests need neither database nor Redis. */
+  readonly isPure?: true;
+}
+
+export const areas: Readonly<Record<string, Area>> = {
+  codecs: { files: ['packages/codec'], mutants: 70, tests: ['packages/codec/'], isPure: true },
+  commands: {
+    files: ['services/command'],
+    mutants: 42,
+    tests: [
+      'services/command/',
+      'test/flows/commands',
+      'test/flows/teltonika-commands.test.ts',
+      'test/flows/flespi-commands.test.ts',
+      'test/flows/keyless.test.ts',
+    ],
+  },
+  access: {
+    files: [
+      'packages/database/vehicle-access.ts',
+      'packages/database/vehicle-conditions.ts',
+      'packages/http/operator-rights.ts',
+      'packages/http/authentication.ts',
+      'services/access',
+    ],
+    mutants: 52,
+    near: {
+      'packages/database/vehicle-access.ts': ['services/access/roles.test.ts', 'services/fleet/vehicles/roles.test.ts'],
+      'packages/database/vehicle-conditions.ts': [
+        'services/query/reads/vehicle-table.test.ts',
+        'services/access/bookings/routes.test.ts',
+      ],
+      'packages/http/authentication.ts': ['packages/http/http.test.ts', 'services/fleet/accounts/login.test.ts'],
+      'services/access/shared/list-stream.ts': ['services/access/authorizations/routes.test.ts'],
+      'services/access/shared/resolve-driver.ts': ['services/access/bookings/routes.test.ts'],
+    },
+    tests: [
+      'packages/http/',
+      'services/access/',
+      'services/fleet/vehicles/',
+      'services/query/reads/vehicle-table.test.ts',
+      'services/query/reads/fleet-status.test.ts',
+      'services/fleet/accounts/',
+      'services/fleet/admin.test.ts',
+      'services/fleet/devices/admin.test.ts',
+      'test/flows/operators.test.ts',
+      'test/flows/keyless.test.ts',
+      'test/flows/tokens.test.ts',
+      'test/flows/encryption-keys.test.ts',
+    ],
+  },
+  paging: {
+    files: [
+      'packages/http/paging.ts',
+      'packages/event-list/cursor.ts',
+      'services/access/shared/list-stream.ts',
+      'services/query/shared/reading-page.ts',
+      'services/query/shared/reading-keys.ts',
+      'services/query/shared/counted-hours.ts',
+    ],
+    mutants: 32,
+    near: {
+      'packages/event-list/cursor.ts': ['packages/event-list/', 'services/query/live/changes.test.ts'],
+      'services/access/shared/list-stream.ts': ['services/access/bookings/routes.test.ts', 'services/access/drivers/'],
+    },
+    tests: [
+      'services/query/shared/reading',
+      'packages/event-list/',
+      'packages/http/http.test.ts',
+      'services/query/reads/history.test.ts',
+      'services/query/reads/customcan.test.ts',
+      'services/query/live/changes.test.ts',
+      'services/access/authorizations/routes.test.ts',
+      'test/flows/deep-offsets.test.ts',
+      'test/flows/events.test.ts',
+    ],
+  },
+  privacy: {
+    files: ['services/fleet/vehicles/privacy.ts', 'services/ingest/upload/link-readings.ts'],
+    parts: {
+      files: [
+        'packages/database/reading-json.ts',
+        'packages/event-list/read-events.ts',
+        'services/query',
+        'services/ingest/alarms',
+        'services/ingest/maintenance',
+        'services/ingest/pipeline',
+      ],
+      within: /privacy|private/i,
+    },
+    mutants: 32,
+    near: {
+      'packages/database/reading-json.ts': ['services/query/reads/latest.test.ts'],
+      'services/query/reads/fleet-facts.ts': ['services/query/reads/fleet-status.test.ts'],
+      'services/query/reads/vehicle-table-queries.ts': ['services/query/reads/vehicle-table.test.ts'],
+      'services/query/gbfs/queries.ts': ['services/query/gbfs/', 'test/flows/gbfs.test.ts'],
+      'services/query/exports/export-jobs.ts': ['services/query/exports/jobs.test.ts'],
+      'services/query/live/queries.ts': [
+        'services/query/live/live-state.test.ts',
+        'services/query/live/routes.test.ts',
+      ],
+      'services/ingest/upload/link-readings.ts': [
+        'services/ingest/upload/protect-readings.test.ts',
+        'services/ingest/upload/store-batch.test.ts',
+      ],
+    },
+    tests: [
+      'services/fleet/vehicles/privacy.test.ts',
+      'services/fleet/alarms/routes.test.ts',
+      'services/ingest/upload/protect-readings.test.ts',
+      'services/ingest/upload/store-batch.test.ts',
+      'services/query/reads/',
+      'services/query/live/',
+      'services/query/exports/',
+      'services/query/home-assistant/',
+      'services/query/gbfs/',
+      'services/ingest/alarms/',
+      'services/ingest/maintenance/',
+      'test/flows/privacy.test.ts',
+    ],
+  },
+};
