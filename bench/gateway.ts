@@ -129,12 +129,7 @@ export const benchmark = defineBenchmark(
     if (settings.uploading < settings.connections) throw new UsageError('--uploading must be at least --connections');
     const { vehicles } = await createFleet(engines.pool, settings.devices, { model: 'teltonika', prefix: imeiPrefix });
     const port = await freePort();
-    // Without a connection to the broker, over which commands come, the gateway is not healthy.
-    const { mqttPort } = await startServices(engines, ['broker']);
-    const gateway = await startServices(engines, ['gateway'], {
-      TELTONIKA_PORT: String(port),
-      MQTT_URL: `mqtt://127.0.0.1:${mqttPort}`,
-    });
+    const gateway = await startServices(engines, ['gateway'], { TELTONIKA_PORT: String(port) });
     const ingest = await startServices(engines, ['ingest']);
     const deviceIds = { prefix: imeiPrefix, first: vehicles[0]?.vehicleId ?? 0, count: settings.devices };
     const storm: StormSettings = { protocol: 'teltonika', port, deviceIds, secret: '', pending: settings.pending };

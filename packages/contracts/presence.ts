@@ -1,10 +1,17 @@
+import type { CommandMessage } from './commands.ts';
+
 /**
  * Which devices have a live session at a broker or a gateway, in Redis: a hash of device id to session (`{brokerId}
- * {connectionId}`), and a key for each broker and gateway that expires unless it is renewed. A device is live while that
- * key exists.
+ * {number}`), and a key for each broker and gateway that expires unless it is renewed. A device is live while that key
+ * exists. Of two sessions of a device the one with the higher number is the newer.
  */
 export function presenceKey(prefix: string): string {
   return `${prefix}:presence`;
+}
+
+/** Names the counter from which sessions take their numbers. */
+export function sessionNumberKey(prefix: string): string {
+  return `${prefix}:session-number`;
 }
 
 /** Names the hash of device id to the time, in UNIX milliseconds, at which its last session ended. */
@@ -12,14 +19,37 @@ export function disconnectedKey(prefix: string): string {
   return `${prefix}:disconnected`;
 }
 
-/** Names the key that a running broker or gateway renews. */
+/** Names the key that a running broker or gateway renews, and the channel on which it receives its messages. */
 export function brokerKey(prefix: string, brokerId: string): string {
   return `${prefix}:broker:${brokerId}`;
+}
+
+/** Names the channel that every gateway receives: commands for devices that have no session, behind a source. */
+export function gatewaysChannel(prefix: string): string {
+  return `${prefix}:gateways`;
 }
 
 /** Reads the id of the broker or gateway from a value of the presence hash. */
 export function brokerOfSession(session: string): string {
   return session.split(' ', 1)[0] ?? '';
+}
+
+/** A message to the broker or gateway that holds the session of a device, as JSON. */
+export type SessionMessage =
+  | { readonly kind: 'command'; readonly deviceId: string; readonly command: CommandMessage }
+  /** The device has a newer key list: the JSON of a KeyListMessage. */
+  | { readonly kind: 'key-list'; readonly deviceId: string; readonly list: string }
+  /** The device has a session with this number elsewhere. In decimal digits, as Lua writes it. */
+  | { readonly kind: 'session'; readonly deviceId: string; readonly number: string };
+
+/** Names the hash of device id to its newest key list, the JSON of a KeyListMessage. */
+export function keyListsKey(prefix: string): string {
+  return `${prefix}:key-lists:newest`;
+}
+
+/** Names the key that exists while Redis has kept every key list. */
+export function keyListsKeptKey(prefix: string): string {
+  return `${prefix}:key-lists:kept`;
 }
 
 /** Redis channel with the ids of devices whose sessions must be checked: deleted, or with a replaced secret. */

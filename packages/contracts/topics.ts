@@ -3,9 +3,6 @@ import Type, { type Static } from 'typebox';
 /** MQTT topics of a device; the device's side is described in docs/device-protocol.md. */
 const root = 'v1/devices/';
 
-/** The commands of every device, for the gateway. */
-export const everyCommandTopic = `${root}+/commands`;
-
 export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys' | 'rejects';
 
 /** The topic of one channel of one device, `v1/devices/{deviceId}/{channel}`. */

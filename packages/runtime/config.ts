@@ -15,7 +15,6 @@ export type ResolvedConfig = Config & {
   readonly DATABASE_URL: string;
   readonly QUERY_DATABASE_URL: string;
   readonly REDIS_URL: string;
-  readonly MQTT_URL: string;
   /** False for the embedded Redis in memory: its queues do not survive a crash. */
   readonly REDIS_IS_DURABLE: boolean;
 };
@@ -31,7 +30,6 @@ export function resolveConfig(
     QUERY_DATABASE_URL: config.QUERY_DATABASE_URL ?? engines.databaseUrl,
     REDIS_URL: engines.redisUrl,
     REDIS_IS_DURABLE: engines.redisIsDurable ?? true,
-    MQTT_URL: config.MQTT_URL ?? `mqtt://${config.MQTT_HOST}:${config.MQTT_PORT}`,
   });
 }
 
@@ -45,8 +43,13 @@ export function configOfService(config: ResolvedConfig, service: string): Resolv
 const stopTimeoutMs = 3000;
 
 /** The longest graceful shutdown, in ms. */
-export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS }: Config): number {
-  return SHUTDOWN_DRAIN_MS + ACK_TIMEOUT_MS + stopTimeoutMs;
+export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS, SESSION_DRAIN_MS }: Config): number {
+  return SHUTDOWN_DRAIN_MS + SESSION_DRAIN_MS + ACK_TIMEOUT_MS + stopTimeoutMs;
+}
+
+/** The time in which a stopping broker or gateway stores what it holds, in ms. */
+export function storeTimeoutMs(config: Config): number {
+  return (shutdownTimeoutMs(config) - config.SESSION_DRAIN_MS) / 3;
 }
 
 /** The settings that name the map of the console, by precedence. */

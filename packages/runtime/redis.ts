@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { backOffMs } from './clock.ts';
 import type { Logger } from './logger.ts';
 
@@ -8,11 +8,14 @@ export type { Redis } from 'ioredis';
 /** The back-off before a connection to Redis is opened again. */
 export const redisBackOffMs = (failures: number): number => backOffMs(failures, { minMs: 100, maxMs: 1000 });
 
+/** For commands that must not be repeated: one without an answer fails when its connection closes. */
+export const neverRepeated: Pick<RedisOptions, 'maxRetriesPerRequest'> = { maxRetriesPerRequest: 0 };
+
 /**
  * Opens a Redis connection that reconnects indefinitely and fails commands at once while Redis is unavailable, instead of
- * queueing them in memory.
+ * queueing them in memory. Commands without an answer are repeated after a reconnect, unless `options` are neverRepeated.
  */
-export function connectRedis(url: string, logger: Logger): Redis {
+export function connectRedis(url: string, logger: Logger, options: Partial<typeof neverRepeated> = {}): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
@@ -22,6 +25,7 @@ export function connectRedis(url: string, logger: Logger): Redis {
     protocol: 2,
     // Detects a connection that was cut without a FIN or RST.
     socketTimeout: 5000,
+    ...options,
   });
   redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection failed'));
   return redis;

@@ -94,7 +94,6 @@ export const Settings = Type.Object({
   MQTT_HOST: text('127.0.0.1', 'address of the MQTT listeners'),
   MQTT_PORT: port(1883, 'port of the MQTT listener'),
   MQTTS_PORT: port(8883, 'MQTT over TLS, only with a certificate'),
-  MQTT_URL: mqttUrl('address of the broker for the command service and the gateway', 'from host and port'),
   MQTT_PUBLIC_URL: mqttUrl(
     'address at which devices reach the broker, as the console shows it with the settings of a device: `mqtts://telematics.example.com:8883`',
     'from host and ports',
@@ -184,6 +183,12 @@ export const Settings = Type.Object({
     "after SIGTERM, /health is 503 for this long before connections are refused; longer than the balancer's check interval",
     0,
   ),
+  SESSION_DRAIN_MS: milliseconds(
+    10_000,
+    'a stopping broker or gateway ends 1,000 sessions a second, or as many more as it must to end all within this time; 0 ends all at once',
+    0,
+    300_000,
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl(
     'address of an OpenTelemetry collector, such as http://127.0.0.1:4318, to which traces are sent over OTLP/HTTP ([operating.md](operating.md#traces))',
   ),
@@ -199,7 +204,7 @@ export const removedSettings = [
   ...['EXPORT_DIRECTORY', 'EXPORT_JOBS_PER_APPLICATION', 'EXPORT_MAX_BYTES', 'FLESPI_URL'],
   ...['HOME_ASSISTANT_DISCOVERY_PREFIX', 'HTTP_ANSWER_BUFFER_BYTES', 'HTTP_CONNECTIONS_PER_ADDRESS'],
   ...['HTTP_MAX_CONNECTIONS', 'HTTP_REQUEST_TIMEOUT_MS', 'LOGIN_ATTEMPTS_PER_MINUTE', 'MQTT_DEVICE_BYTES_PER_SECOND'],
-  ...['MQTT_DEVICE_UPLOADS_PER_SECOND', 'MQTT_FAILURES_PER_ADDRESS', 'MQTT_FAILURES_PER_DEVICE'],
+  ...['MQTT_DEVICE_UPLOADS_PER_SECOND', 'MQTT_FAILURES_PER_ADDRESS', 'MQTT_FAILURES_PER_DEVICE', 'MQTT_URL'],
   ...['MQTT_MAX_CONNECTIONS', 'QUARANTINE_UPLOADS_PER_HOUR', 'READING_MAX_AGE_DAYS', 'READING_NEW_CHUNKS_PER_HOUR'],
   ...['REGISTRATION_PROVIDER_KEY_HEADER', 'REGISTRATION_PROVIDER_MAPPING', 'REGISTRATION_PROVIDER_URL'],
   ...['SESSION_SECONDS', 'SHUTDOWN_TIMEOUT_MS', 'SOURCE_BYTES_PER_SECOND', 'SOURCE_NEW_DEVICES_PER_HOUR'],

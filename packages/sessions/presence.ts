@@ -1,5 +1,15 @@
-import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
-import type { Redis } from '@odograph/runtime/redis';
+import {
+  brokerKey,
+  brokerOfSession,
+  disconnectedKey,
+  gatewaysChannel,
+  keyListsKeptKey,
+  keyListsKey,
+  presenceKey,
+  type SessionMessage,
+} from '@odograph/contracts/presence';
+import type { Logger } from '@odograph/runtime/logger';
+import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
 const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
@@ -54,4 +64,121 @@ export async function findSessionEnds(
       return typeof time === 'string' ? [[id, Number(time)]] : [];
     }),
   );
+}
+
+/** Lua: publishes a message to the broker or gateway that has the session of a device, in one round trip. */
+const publishToSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
+if not session then return -1 end
+local broker = ARGV[2] .. string.match(session, '^[^ ]*')
+if redis.call('EXISTS', broker) == 0 then return -1 end
+return redis.call('PUBLISH', broker, ARGV[3])`;
+
+/** Whether a message was sent: not without a live session, nor when nothing receives messages for it now. */
+export type Sending = 'sent' | 'offline' | 'unreachable';
+
+/** Reaches devices through the broker or gateway that has their session. Nothing keeps a message for later. */
+export class DeviceMessenger {
+  readonly #redis: Redis;
+  readonly #prefix: string;
+
+  constructor(redisUrl: string, prefix: string, logger: Logger) {
+    // A message that was sent without an answer must not be sent again.
+    this.#redis = connectRedis(redisUrl, logger, neverRepeated);
+    this.#prefix = prefix;
+  }
+
+  get isConnected(): boolean {
+    return this.#redis.status === 'ready';
+  }
+
+  /** Tells whether the device has a live session. @throws when Redis is unavailable */
+  isPresent(deviceId: string): Promise<boolean> {
+    return isPresent(this.#redis, this.#prefix, deviceId);
+  }
+
+  /**
+   * Sends a message to the broker or gateway that has the live session of its device, once.
+   * @throws when Redis is unavailable; when the connection closed before the answer, the message may have been sent
+   */
+  async send(message: SessionMessage): Promise<Sending> {
+    const parameters = [message.deviceId, brokerKey(this.#prefix, ''), JSON.stringify(message)];
+    const receivers = Number(await this.#redis.eval(publishToSession, 1, presenceKey(this.#prefix), ...parameters));
+    if (receivers < 0) return 'offline';
+    return receivers === 0 ? 'unreachable' : 'sent';
+  }
+
+  /** Sends the command for a device behind a source to every gateway, of which one claims it. @throws as `send` */
+  async sendToGateways(message: SessionMessage): Promise<Sending> {
+    const receivers = await this.#redis.publish(gatewaysChannel(this.#prefix), JSON.stringify(message));
+    return receivers === 0 ? 'unreachable' : 'sent';
+  }
+
+  /** Keeps the newest key list of a device for its next SUBSCRIBE, and sends it to its live session. @throws as `send` */
+  async sendKeyList(deviceId: string, list: string): Promise<void> {
+    await this.#redis.hset(keyListsKey(this.#prefix), deviceId, list);
+    await this.send({ kind: 'key-list', deviceId, list });
+  }
+
+  /** Whether Redis has every key list that was sent since `markKeyListsKept`: false once it has lost its data. */
+  async keepsKeyLists(): Promise<boolean> {
+    return (await this.#redis.exists(keyListsKeptKey(this.#prefix))) === 1;
+  }
+
+  async markKeyListsKept(): Promise<void> {
+    await this.#redis.set(keyListsKeptKey(this.#prefix), '1');
+  }
+
+  close(): void {
+    this.#redis.disconnect();
+  }
+}
+
+const retryMs = 1000;
+
+export interface ChannelReceiver {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  readonly subscriber: Redis;
+  readonly channel: string;
+  onMessage(text: string): void;
+  /**
+   * Called after each subscription: messages sent since the last one ended are lost.
+   * @throws when it must be called again
+   */
+  onSubscribed?(): Promise<void>;
+  /** Reports each attempt to subscribe. @param error why it failed */
+  report(error?: unknown): void;
+}
+
+/**
+ * Subscribes to a channel now or once Redis is available, and again after each reconnect.
+ * @returns ends it; messages that are sent from then on have no receiver
+ */
+export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
+  const { subscriber, channel } = receiver;
+  let retry: NodeJS.Timeout | undefined;
+  const subscribe = async (): Promise<void> => {
+    clearTimeout(retry);
+    try {
+      await subscriber.subscribe(channel);
+      await receiver.onSubscribed?.();
+      receiver.report();
+    } catch (error) {
+      receiver.report(error);
+      // While Redis is unavailable, its 'ready' event triggers the next attempt.
+      if (subscriber.status === 'ready') retry = setTimeout(() => void subscribe(), retryMs);
+    }
+  };
+  const onReady = (): void => void subscribe();
+  const onMessage = (from: string, text: string): void => {
+    if (from === channel) receiver.onMessage(text);
+  };
+  subscriber.on('ready', onReady);
+  subscriber.on('message', onMessage);
+  if (subscriber.status === 'ready') onReady();
+  return async () => {
+    clearTimeout(retry);
+    subscriber.off('ready', onReady);
+    subscriber.off('message', onMessage);
+    if (subscriber.status === 'ready') await subscriber.unsubscribe(channel);
+  };
 }

@@ -1,15 +1,15 @@
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
+import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Redis } from '@odograph/runtime/redis';
+import { receiveChannel } from './presence.ts';
 import type { RegisteredSession, SessionRegistry } from './session-registry.ts';
-
-const retryMs = 1000;
 
 export interface RevocationWatch<Session extends RegisteredSession> {
   /** A dedicated connection: Redis permits no other commands on one that subscribes. */
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly registry: Pick<SessionRegistry<Session>, 'sessions' | 'find'>;
-  readonly failures: { failed(task: 'revocations', error: unknown): void; succeeded(task: 'revocations'): void };
+  readonly failures: FailureReports<'revocations'>;
   /** Repeats pending lookups of the device: they may have read its former credentials. */
   invalidate(deviceId: string): void;
   invalidateAll(): void;
@@ -23,51 +23,31 @@ export interface RevocationWatch<Session extends RegisteredSession> {
  * lost, so every session is checked again once it is.
  * @returns ends it
  */
-export function watchRevocations<Session extends RegisteredSession>(watch: RevocationWatch<Session>): () => void {
+export function watchRevocations<Session extends RegisteredSession>(
+  watch: RevocationWatch<Session>,
+): () => Promise<void> {
   const { subscriber, prefix, registry, failures } = watch;
-  const channel = deviceRevokedChannel(prefix);
-  let hasMissed = false;
-  let retry: NodeJS.Timeout | undefined;
-
   const recheck = async (session: Session): Promise<void> => {
     if (await watch.isRevoked(session)) watch.close(session);
   };
-  const subscribe = async (): Promise<void> => {
-    await subscriber.subscribe(channel);
-    if (!hasMissed) return;
-    hasMissed = false;
-    watch.invalidateAll();
-    const results = await Promise.allSettled([...registry.sessions].map(recheck));
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure) throw failure.reason;
-  };
-  const subscribeOrRetry = async (): Promise<void> => {
-    clearTimeout(retry);
-    try {
-      await subscribe();
-      failures.succeeded('revocations');
-    } catch (error) {
-      hasMissed = true;
-      failures.failed('revocations', error);
-      // While Redis is unavailable, its 'ready' event triggers the next attempt.
-      if (subscriber.status === 'ready') retry = setTimeout(() => void subscribeOrRetry(), retryMs);
-    }
-  };
-
-  subscriber.on('close', () => {
-    hasMissed = true;
+  return receiveChannel({
+    subscriber,
+    channel: deviceRevokedChannel(prefix),
+    onMessage(deviceId) {
+      watch.invalidate(deviceId);
+      const session = registry.find(deviceId);
+      // While the database cannot answer, the session is closed: the device reconnects.
+      if (session) void recheck(session).catch(() => watch.close(session));
+    },
+    async onSubscribed() {
+      watch.invalidateAll();
+      const results = await Promise.allSettled([...registry.sessions].map(recheck));
+      const failure = results.find((result) => result.status === 'rejected');
+      if (failure) throw failure.reason;
+    },
+    report(error) {
+      if (error === undefined) failures.succeeded('revocations');
+      else failures.failed('revocations', error);
+    },
   });
-  subscriber.on('ready', () => void subscribeOrRetry());
-  subscriber.on('message', (from, deviceId: string) => {
-    if (from !== channel) return;
-    watch.invalidate(deviceId);
-    const session = registry.find(deviceId);
-    // While the database cannot answer, the session is closed: the device reconnects.
-    if (session) void recheck(session).catch(() => watch.close(session));
-  });
-  if (subscriber.status === 'ready') void subscribeOrRetry();
-  return () => {
-    clearTimeout(retry);
-    subscriber.removeAllListeners('ready');
-  };
 }

@@ -1,68 +1,128 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
+import {
+  brokerKey,
+  brokerOfSession,
+  disconnectedKey,
+  presenceKey,
+  type SessionMessage,
+  sessionNumberKey,
+} from '@odograph/contracts/presence';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
+import { receiveChannel } from './presence.ts';
 
 const brokerKeyTtlMs = 10_000;
 const refreshMs = 3000;
 const writeTimeoutMs = 1000;
 const fieldsPerCommand = 500;
+const minSessionsEndedPerSecond = 1000;
 
 /**
- * Removes each field that still has the given value, so that a session never removes its successor, and keeps the time in
- * the other hash.
+ * Removes each session that is still in its field, or one before it at the same broker, so that a session never removes its
+ * successor, and keeps the time in the other hash.
  */
-const removeIfEqual = `for i = 2, #ARGV, 2 do
-  if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
+const removeUnlessNewer = `for i = 2, #ARGV, 2 do
+  local broker, number = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%S+) (%d+)$')
+  local own, last = string.match(ARGV[i + 1], '^(%S+) (%d+)$')
+  if broker == own and tonumber(number) <= tonumber(last) then
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('HSET', KEYS[2], ARGV[i], ARGV[1])
   end
 end`;
 
+/**
+ * Writes each session that is the newest of its device, and tells the broker that held the device before. Returns the
+ * devices that have a newer session at another broker that is alive. Numbers stay text: Lua would round them in writing.
+ */
+const writeIfNewest = `local superseded = {}
+for i = 3, #ARGV, 2 do
+  local device, number = ARGV[i], ARGV[i + 1]
+  local broker, other = string.match(redis.call('HGET', KEYS[1], device) or '', '^(%S+) (%d+)$')
+  local isNewest = broker == ARGV[1] or not broker or tonumber(other) < tonumber(number)
+  if isNewest or redis.call('EXISTS', ARGV[2] .. broker) == 0 then
+    redis.call('HSET', KEYS[1], device, ARGV[1] .. ' ' .. number)
+    if broker and broker ~= ARGV[1] then
+      local message = cjson.encode({ kind = 'session', deviceId = device, number = number })
+      redis.call('PUBLISH', ARGV[2] .. broker, message)
+    end
+  else
+    superseded[#superseded + 1] = device
+  end
+end
+return superseded`;
+
 /** The session of one device at a broker or a gateway, until its connection ends. */
 export interface RegisteredSession {
   readonly deviceId: string;
-  /** As in contracts/presence.ts, made by `nextSessionId`. */
-  readonly sessionId: string;
   /** Calls `listener` once, when the connection has ended. */
   onClose(listener: () => void): void;
+  close(): void;
+  /** Closes the connection once everything that was accepted on it has been acknowledged. */
+  end(): void;
 }
 
-export interface SessionRegistryOptions {
+export interface SessionRegistryOptions<Session> {
   readonly redis: Redis;
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  readonly subscriber: Redis;
   readonly prefix: string;
   /** Of this broker or gateway, unique among all of them. */
   readonly brokerId: string;
   readonly connectedDevices: Gauge;
-  readonly failures: FailureReports<'sessions'>;
+  readonly failures: FailureReports<'sessions' | 'commands'>;
+  /** Handles a message for a device, which may have lost its session here in the meantime. */
+  onMessage(message: Exclude<SessionMessage, { kind: 'session' }>, session: Session | undefined): void;
+  /** Called when messages for any device may have been missed. @throws when it must be called again */
+  onMissedMessages?(): Promise<void>;
+  /** Called before a session is closed because its device has a newer one. */
+  onSuperseded(session: Session): void;
+}
+
+interface Entry<Session> {
+  readonly session: Session;
+  /**
+   * Of two sessions of a device, the one with the higher number is the newer. Even when it was taken from the counter;
+   * odd when Redis did not answer: one more than the highest number that was known when the session began, since no
+   * clock tells which sessions elsewhere began before it.
+   */
+  number: number;
+  /** Whether its number has not been decided yet. */
+  isPending: boolean;
+  /** The highest number of another session of the device that was announced. */
+  other: number;
 }
 
 /**
- * Keeps the live sessions of this broker or gateway, in memory and in Redis (contracts/presence.ts). Devices connect and
- * disconnect while Redis is unavailable or refuses to write; the whole list is written again as soon as Redis accepts it.
+ * Keeps the live sessions of this broker or gateway, in memory and in Redis (contracts/presence.ts), and closes those whose
+ * device has a newer one, here or elsewhere. Devices connect and disconnect while Redis is unavailable or refuses to write;
+ * the whole list is written again as soon as Redis accepts it.
  */
 export class SessionRegistry<Session extends RegisteredSession> {
-  readonly #options: SessionRegistryOptions;
+  readonly #options: SessionRegistryOptions<Session>;
   readonly #brokerKey: string;
   readonly #key: string;
   readonly #disconnectedKey: string;
-  readonly #live = new Map<string, Session>();
+  readonly #numberKey: string;
+  readonly #live = new Map<string, Entry<Session>>();
   readonly #onReady = (): void => void this.#attempt(() => this.#writeAll());
-  /** Sessions that began while others were being written: device id to session id. */
-  #arrived = new Map<string, string>();
+  /** Sessions that began while others were being written, by device. */
+  #arrived = new Map<string, Entry<Session>>();
   #writing: Promise<unknown> = Promise.resolve();
   #nextWrite: Promise<void> | undefined;
   /** Whether a write failed since Redis last got the whole list. */
   #isStale = false;
-  #connections = 0;
+  /** The highest number that Redis has answered. */
+  #knownNumber = 0;
   #timer: NodeJS.Timeout | undefined;
+  #stopReceiving = async (): Promise<void> => undefined;
 
-  constructor(options: SessionRegistryOptions) {
+  constructor(options: SessionRegistryOptions<Session>) {
     this.#options = options;
     this.#brokerKey = brokerKey(options.prefix, options.brokerId);
     this.#key = presenceKey(options.prefix);
     this.#disconnectedKey = disconnectedKey(options.prefix);
+    this.#numberKey = sessionNumberKey(options.prefix);
     options.connectedDevices.set(0);
   }
 
@@ -70,51 +130,122 @@ export class SessionRegistry<Session extends RegisteredSession> {
     return this.#options.brokerId;
   }
 
+  get size(): number {
+    return this.#live.size;
+  }
+
   get sessions(): Iterable<Session> {
-    return this.#live.values();
+    return sessionsOf(this.#live.values());
   }
 
   find(deviceId: string): Session | undefined {
-    return this.#live.get(deviceId);
-  }
-
-  nextSessionId(): string {
-    this.#connections += 1;
-    return `${this.#options.brokerId} ${this.#connections}`;
+    return this.#live.get(deviceId)?.session;
   }
 
   /** Writes all sessions now if Redis is available, and at each reconnect. */
   async start(): Promise<void> {
-    const { redis } = this.#options;
+    const { redis, subscriber, failures } = this.#options;
+    this.#stopReceiving = receiveChannel({
+      subscriber,
+      channel: this.#brokerKey,
+      onMessage: (text) => this.#receive(JSON.parse(text) as SessionMessage),
+      onSubscribed: () => this.#catchUp(),
+      report(error) {
+        if (error === undefined) failures.succeeded('commands');
+        else failures.failed('commands', error);
+      },
+    });
     redis.on('ready', this.#onReady);
     this.#timer = setInterval(() => void this.#attempt(() => this.#refresh()), refreshMs);
     if (redis.status === 'ready') await this.#attempt(() => this.#writeAll());
   }
 
-  /** Adds a session until its connection closes; resolves when it is in Redis, or when that takes too long. */
+  /**
+   * Adds a session until its connection closes, and closes the one that it replaces. Resolves when it is in Redis, or when
+   * that takes too long.
+   */
   async add(session: Session): Promise<void> {
-    this.#live.set(session.deviceId, session);
+    const { deviceId } = session;
+    const replaced = this.#live.get(deviceId);
+    const entry = { session, number: this.#knownNumber + 1, isPending: true, other: 0 };
+    this.#live.set(deviceId, entry);
     this.#options.connectedDevices.set(this.#live.size);
-    session.onClose(() => this.#delete(session));
-    this.#arrived.set(session.deviceId, session.sessionId);
+    session.onClose(() => this.#delete(entry));
+    this.#arrived.set(deviceId, entry);
     this.#nextWrite ??= this.#writing.then(() => this.#writeArrived());
+    replaced?.session.close();
     await this.#nextWrite;
+  }
+
+  /**
+   * Ends the sessions one after the other: 1,000 a second, or faster when they would take longer than `maximumMs`. All their
+   * devices at once would be a reconnect storm for the brokers that remain.
+   */
+  async drain(maximumMs: number): Promise<void> {
+    const startMs = performance.now();
+    const intervalMs = Math.min(1000 / minSessionsEndedPerSecond, maximumMs / this.size);
+    let ended = 0;
+    for (const session of [...this.sessions]) {
+      const waitMs = startMs + ended * intervalMs - performance.now();
+      if (waitMs >= 1) await delay(waitMs);
+      session.end();
+      ended += 1;
+    }
+  }
+
+  /** Receives no more messages: a command that is sent from now on has no receiver. */
+  async stopReceiving(): Promise<void> {
+    await this.#stopReceiving();
   }
 
   /** Removes this broker or gateway immediately instead of at the expiry of its key. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#stopReceiving();
     const { redis } = this.#options;
     redis.off('ready', this.#onReady);
     await this.#attempt(() => redis.del(this.#brokerKey));
   }
 
-  #delete(session: Session): void {
-    const { deviceId, sessionId } = session;
-    if (this.#arrived.get(deviceId) === sessionId) this.#arrived.delete(deviceId);
-    if (this.#live.get(deviceId) === session) this.#live.delete(deviceId);
+  #receive(message: SessionMessage): void {
+    const entry = this.#live.get(message.deviceId);
+    if (message.kind !== 'session') this.#options.onMessage(message, entry?.session);
+    else if (entry) {
+      entry.other = Math.max(entry.other, Number(message.number));
+      this.#closeIfSuperseded(entry);
+    }
+  }
+
+  /** A message may have announced a newer session before the number of this one was answered. */
+  #closeIfSuperseded(entry: Entry<Session>): void {
+    if (entry.isPending || entry.other < entry.number) return;
+    this.#options.onSuperseded(entry.session);
+    entry.session.close();
+  }
+
+  async #catchUp(): Promise<void> {
+    // Announcements of newer sessions may be among the missed messages.
+    await this.#write(this.#live.values());
+    await this.#options.onMissedMessages?.();
+  }
+
+  #delete({ session, number }: Entry<Session>): void {
+    const { deviceId } = session;
+    if (this.#arrived.get(deviceId)?.session === session) this.#arrived.delete(deviceId);
+    // Its successor replaces it in Redis: the device stays connected.
+    if (this.#live.get(deviceId)?.session !== session) return;
+    this.#live.delete(deviceId);
     this.#options.connectedDevices.set(this.#live.size);
-    void this.#attempt(() => this.#remove([deviceId, sessionId]));
+    void this.#attempt(() => this.#remove([deviceId, this.#valueOf(number)]));
+  }
+
+  #valueOf(number: number): string {
+    return `${this.#options.brokerId} ${number}`;
+  }
+
+  #fail(error: unknown): void {
+    this.#isStale = true;
+    this.#options.failures.failed('sessions', error);
   }
 
   /** Does nothing while Redis is unavailable: a reconnect writes all sessions. `#refresh` repairs a reported failure. */
@@ -123,24 +254,75 @@ export class SessionRegistry<Session extends RegisteredSession> {
     try {
       await work();
     } catch (error) {
-      this.#isStale = true;
-      this.#options.failures.failed('sessions', error);
+      this.#fail(error);
     }
   }
 
   /** Writes a reconnecting fleet in few commands, each while the one before is on its way to the disk. */
   async #writeArrived(): Promise<void> {
     await turn();
-    const fields = [...this.#arrived].flat();
+    const arrived = [...this.#arrived.values()];
     this.#arrived.clear();
     this.#nextWrite = undefined;
-    const written = this.#attempt(() => this.#set(fields));
+    const written = this.#attempt(async () => {
+      await this.#number(arrived);
+      decide(arrived);
+      await this.#write(arrived);
+    }).finally(() => decide(arrived));
     this.#writing = Promise.race([written, delay(writeTimeoutMs, undefined, { ref: false })]);
     await this.#writing;
   }
 
+  /**
+   * Takes numbers from the counter. After the time at which the devices got their CONNACKs, a number would count sessions
+   * as newer than those that the devices have begun elsewhere since.
+   * @throws when the answer takes that long
+   */
+  async #number(arrived: readonly Entry<Session>[]): Promise<void> {
+    const startMs = performance.now();
+    const { redis } = this.#options;
+    const [, last] = await Promise.all([
+      // A Redis that has lost its data must not give the numbers of live sessions again: it begins at the time of day.
+      redis.set(this.#numberKey, String(Date.now() * 1000), 'NX'),
+      redis.incrby(this.#numberKey, 2 * arrived.length),
+    ]);
+    this.#knownNumber = Math.max(this.#knownNumber, last);
+    if (performance.now() - startMs >= writeTimeoutMs) throw new Error('Redis answers too late to order sessions');
+    arrived.forEach((entry, index) => {
+      entry.number = last - 2 * (arrived.length - 1 - index);
+    });
+  }
+
+  /** Writes those of these sessions that are live and numbered, and closes those whose device has a newer one elsewhere. */
+  async #write(sessions: Iterable<Entry<Session>>): Promise<void> {
+    const { redis, brokerId, prefix } = this.#options;
+    const entries = [...sessions].filter(
+      (entry) => !entry.isPending && this.#live.get(entry.session.deviceId) === entry,
+    );
+    const writes: Promise<void>[] = [];
+    for (let start = 0; start < entries.length; start += fieldsPerCommand) {
+      const chunk = entries.slice(start, start + fieldsPerCommand);
+      const written = chunk.flatMap(({ session, number }) => [session.deviceId, String(number)]);
+      const script = redis.eval(writeIfNewest, 1, this.#key, brokerId, brokerKey(prefix, ''), ...written);
+      writes.push(script.then((superseded) => this.#settle(chunk, new Set(superseded as string[]))));
+    }
+    await Promise.all(writes);
+  }
+
+  #settle(entries: readonly Entry<Session>[], superseded: ReadonlySet<string>): void {
+    for (const entry of entries) {
+      if (superseded.has(entry.session.deviceId)) entry.other = Number.POSITIVE_INFINITY;
+      this.#closeIfSuperseded(entry);
+    }
+  }
+
   async #refresh(): Promise<void> {
-    const isAlive = await this.#options.redis.pexpire(this.#brokerKey, brokerKeyTtlMs);
+    const { redis } = this.#options;
+    const [isAlive, number] = await Promise.all([
+      redis.pexpire(this.#brokerKey, brokerKeyTtlMs),
+      redis.get(this.#numberKey),
+    ]);
+    this.#knownNumber = Math.max(this.#knownNumber, Number(number));
     // Without its key, other brokers may have removed this one's sessions.
     if (isAlive === 0 || this.#isStale) await this.#writeAll();
   }
@@ -148,29 +330,23 @@ export class SessionRegistry<Session extends RegisteredSession> {
   async #writeAll(): Promise<void> {
     this.#isStale = false;
     await this.#options.redis.set(this.#brokerKey, '1', 'PX', brokerKeyTtlMs);
-    await this.#set([...this.#live.values()].flatMap(({ deviceId, sessionId }) => [deviceId, sessionId]));
+    await this.#write(this.#live.values());
     await this.#removeStale();
     if (!this.#isStale) this.#options.failures.succeeded('sessions');
-  }
-
-  async #set(fieldsAndValues: readonly string[]): Promise<void> {
-    const writes: Promise<unknown>[] = [];
-    for (let start = 0; start < fieldsAndValues.length; start += fieldsPerCommand) {
-      writes.push(this.#options.redis.hset(this.#key, ...fieldsAndValues.slice(start, start + fieldsPerCommand)));
-    }
-    await Promise.all(writes);
   }
 
   /** Removes the sessions of stopped brokers, and those that ended here while Redis was unavailable. */
   async #removeStale(): Promise<void> {
     const { redis, prefix, brokerId } = this.#options;
     const fields = Object.entries(await redis.hgetall(this.#key));
-    const brokers = [...new Set(fields.map(([, sessionId]) => brokerOfSession(sessionId)))];
+    const brokers = [...new Set(fields.map(([, session]) => brokerOfSession(session)))];
     const alive = await Promise.all(brokers.map((broker) => redis.exists(brokerKey(prefix, broker))));
     const gone = new Set(brokers.filter((_broker, index) => alive[index] === 0));
-    const stale = fields.filter(([deviceId, sessionId]) => {
-      const broker = brokerOfSession(sessionId);
-      return broker === brokerId ? this.#live.get(deviceId)?.sessionId !== sessionId : gone.has(broker);
+    const stale = fields.filter(([deviceId, session]) => {
+      const broker = brokerOfSession(session);
+      if (broker !== brokerId) return gone.has(broker);
+      const live = this.#live.get(deviceId);
+      return live === undefined || (!live.isPending && this.#valueOf(live.number) !== session);
     });
     for (let start = 0; start < stale.length; start += fieldsPerCommand) {
       await this.#remove(stale.slice(start, start + fieldsPerCommand).flat());
@@ -179,6 +355,14 @@ export class SessionRegistry<Session extends RegisteredSession> {
 
   async #remove(fieldsAndValues: string[]): Promise<void> {
     const keys = [this.#key, this.#disconnectedKey];
-    await this.#options.redis.eval(removeIfEqual, keys.length, ...keys, Date.now(), ...fieldsAndValues);
+    await this.#options.redis.eval(removeUnlessNewer, keys.length, ...keys, Date.now(), ...fieldsAndValues);
   }
+}
+
+function* sessionsOf<Session>(entries: Iterable<Entry<Session>>): Iterable<Session> {
+  for (const { session } of entries) yield session;
+}
+
+function decide(entries: readonly Entry<unknown>[]): void {
+  for (const entry of entries) entry.isPending = false;
 }

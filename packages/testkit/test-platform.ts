@@ -51,6 +51,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
     QUARANTINE_RETENTION_DAYS: '0',
+    SESSION_DRAIN_MS: '1000',
     ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? testDatabaseUrl()) } : {}),
     ...settings,
   });
@@ -59,6 +60,8 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     redisUrl: config.REDIS_URL ?? inject('redisUrl'),
   });
 }
+
+export const mqttUrlOf = ({ MQTT_HOST, MQTT_PORT }: ResolvedConfig): string => `mqtt://${MQTT_HOST}:${MQTT_PORT}`;
 
 /** Tests send as fast as they can, from one address, and use fixed times years in the past. */
 const testLimits: Limits = {
@@ -105,7 +108,7 @@ export async function startTestPlatform(
   const httpUrl = await http.listen({ host: config.HTTP_HOST, port: 0 });
   for (const service of running.values()) await service.ready?.();
   return {
-    ...{ config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => shutdownHooks.run() },
+    ...{ config, httpUrl, mqttUrl: mqttUrlOf(config), db, metrics, stop: () => shutdownHooks.run() },
     ...clientsOf(httpUrl, testAdminToken),
   };
 }

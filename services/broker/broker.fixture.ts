@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commandAccount, gatewayAccount } from '@odograph/contracts/caller';
+import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { deriveSecret } from '@odograph/runtime/secrets';
-import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { DeviceMessenger } from '@odograph/sessions/presence';
+import type { DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
-import { testAdminToken } from '@odograph/testkit/test-platform';
+import { expect } from 'vitest';
 
 /** Parts for tests of the broker: a Redis to kill, the contents of the queue, raw MQTT packets. */
 
@@ -76,18 +77,11 @@ export async function openRedis(url: string): Promise<Redis> {
   return redis;
 }
 
-export const commandSecret = deriveSecret(testAdminToken, commandAccount);
-
-/** Opens a session of the command service. */
-export function connectCommandService(mqttUrl: string): Promise<DeviceConnection> {
-  const clientId = `${commandAccount}-${process.pid}`;
-  return connectDevice(mqttUrl, { deviceId: commandAccount, secret: commandSecret }, { clientId });
-}
-
-/** Opens a session of a gateway. */
-export function connectGateway(mqttUrl: string): Promise<DeviceConnection> {
-  const secret = deriveSecret(testAdminToken, gatewayAccount);
-  return connectDevice(mqttUrl, { deviceId: gatewayAccount, secret }, { clientId: `${gatewayAccount}-${process.pid}` });
+/** Opens what the command service sends its messages with. */
+export async function openMessenger({ REDIS_URL, QUEUE_PREFIX }: ResolvedConfig): Promise<DeviceMessenger> {
+  const messenger = new DeviceMessenger(REDIS_URL, QUEUE_PREFIX, createLogger('silent'));
+  await eventually(async () => expect(messenger.isConnected).toBe(true));
+  return messenger;
 }
 
 /** Records the packet identifiers of PUBLISHes sent and PUBACKs received, in order. */

@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { deviceTopic, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/topics';
+import { keyListsKey, type SessionMessage } from '@odograph/contracts/presence';
+import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/topics';
 import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
-import { adminTokensOf } from '@odograph/runtime/admin-token';
-import { BackgroundFailures, type FailureReports } from '@odograph/runtime/background-failures';
-import { type ResolvedConfig, shutdownTimeoutMs } from '@odograph/runtime/config';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
+import { type ResolvedConfig, storeTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
-import type { Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
+import { receiveChannel } from '@odograph/sessions/presence';
 import { watchRevocations } from '@odograph/sessions/revocations';
-import { SessionRegistry } from '@odograph/sessions/session-registry';
+import { SessionRegistry, type SessionRegistryOptions } from '@odograph/sessions/session-registry';
 import { DeviceThrottles } from '@odograph/sessions/throttle';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { hasBadCertificate } from './connect/client-certificate.ts';
 import { chargePackets, limitPackets, maximumPacketsBeforeConnack } from './connect/packet-limit.ts';
-import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
+import { createAcceptPublish } from './publish/accept-publish.ts';
 import { CredentialStore, validUntil } from './sessions/credentials.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import { type HeldPublication, HeldPublications } from './sessions/held-publications.ts';
 import { type BrokerMetrics, brokerTasks, createBrokerMetrics } from './sessions/metrics.ts';
-import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
+import type { DeviceSession, Sessions } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
 export const brokerService: Service<Http> = {
@@ -42,8 +42,8 @@ export const brokerService: Service<Http> = {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
         if (engines.backlog.fault !== undefined)
           return { ok: false, state: `holding uploads: ${engines.backlog.fault}` };
-        const [failure] = engines.failures.current;
-        return failure === undefined ? { ok: true, state: 'listening' } : { ok: false, state: failure };
+        const failure = engines.failures.current.join('; ');
+        return failure === '' ? { ok: true, state: 'listening' } : { ok: false, state: failure };
       },
     };
   },
@@ -91,49 +91,75 @@ interface Parts {
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
 export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<DeviceListeners> {
   const { config, logger } = host;
-  const { subscriber, metrics, failures } = engines;
-  const parts = createParts(host, engines);
-  const { sessions, registry, credentials, limits, held } = parts;
+  const { redis, metrics } = engines;
+  const parts = createParts(host, engines, {
+    onMessage: (message, session) => deliver({ ...parts, aedes }, message, session),
+    onMissedMessages: () => aedes.sendMissedKeyLists(parts.registry.sessions),
+  });
+  const { sessions, registry, limits, held } = parts;
   let isStopping = false;
 
-  const aedes = new DeviceBroker(
-    {
-      ...aedesOptions,
-      id: registry.brokerId,
-      preConnect: dropWill,
-      authenticate: createAuthenticate({ ...parts, adminTokens: adminTokensOf(host.adminToken), metrics, logger }),
-      authorizePublish: createAcceptPublish({ ...parts, metrics, logger, isStopping: () => isStopping }),
-      authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
-      authorizeForward: createAuthorizeForward(sessions),
-    },
-    sessions,
-  );
+  const aedes = new DeviceBroker({
+    ...aedesOptions,
+    ...{ sessions, logger },
+    id: registry.brokerId,
+    preConnect: dropWill,
+    authenticate: createAuthenticate({ ...parts, metrics, logger }),
+    authorizePublish: createAcceptPublish({ ...parts, metrics, logger, isStopping: () => isStopping }),
+    onRefusedSubscription: () => metrics.refused.inc({ reason: 'subscribe' }),
+    readKeyLists: (deviceIds) => redis.hmget(keyListsKey(config.QUEUE_PREFIX), ...deviceIds),
+  });
   logProblems(aedes, logger);
   await aedes.listen();
   await registry.start();
-  const prefix = config.QUEUE_PREFIX;
-  const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
-  host.onStop('broker revocations', stopRevocations);
-  forwardRejects({ subscriber, prefix, registry, aedes, logger });
+  host.onStop('broker revocations', disconnectRevokedDevices(host, engines, parts));
+  host.onStop('rejects of uploads', forwardRejects(host, engines, { ...parts, aedes }));
 
   const listeners = await listenFor({ aedes, sessions, config, limits, metrics, logger });
   host.onStop('broker', async () => {
-    isStopping = true;
     listeners.stop();
-    await stopGracefully({ ...parts, aedes }, shutdownTimeoutMs(config) / 3);
+    await registry.drain(config.SESSION_DRAIN_MS);
+    isStopping = true;
+    await stopGracefully({ ...parts, aedes }, storeTimeoutMs(config));
     held.stop();
   });
   return listeners;
 }
 
+type BrokerParts = ReturnType<typeof createParts>;
+
+/** Sends a message of another service to a device. A command for a session that has ended is refused: it was not sent. */
+function deliver(
+  { aedes, acknowledgements }: Pick<BrokerParts, 'acknowledgements'> & { readonly aedes: DeviceBroker },
+  message: Exclude<SessionMessage, { kind: 'session' }>,
+  session: DeviceSession | undefined,
+): void {
+  if (message.kind === 'key-list') {
+    if (session) aedes.sendKeyList(session, message.list);
+  } else if (session) aedes.send(session, 'commands', message.command);
+  else {
+    const { deviceId, command } = message;
+    const refusal = { id: command.id, ok: false, reason: 'the session ended before the command could be sent' };
+    void acknowledgements.add({ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(refusal) });
+  }
+}
+
 /** Creates what handles connections, sessions and publications. */
-function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
+function createParts(
+  host: ServiceHost<Http>,
+  engines: BrokerEngines,
+  messages: Pick<SessionRegistryOptions<DeviceSession>, 'onMessage' | 'onMissedMessages'>,
+) {
   const { config, limits, logger } = host;
-  const { brokerId, db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
+  const { brokerId, db, redis, subscriber, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
   const registry = new SessionRegistry<DeviceSession>({
-    ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId },
+    ...{ redis, subscriber, failures, prefix: config.QUEUE_PREFIX, brokerId, ...messages },
     connectedDevices: metrics.connectedDevices,
+    onSuperseded({ deviceId }) {
+      metrics.superseded.inc();
+      logger.info({ deviceId }, 'session closed: taken over by a newer one');
+    },
   });
   const held = new HeldPublications(limits.maxHeldBytes, registry, host.metrics);
   return {
@@ -211,10 +237,10 @@ interface ListenParts {
 /** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
 function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenParts) {
   const accept = (socket: Socket): void => {
-    let session: Session | undefined;
+    let session: DeviceSession | undefined;
     const deviceSession = (): DeviceSession | undefined => {
       session ??= sessions.get(client);
-      return session?.kind === 'device' ? session : undefined;
+      return session;
     };
     limitPackets(socket, {
       waitMs: () => deviceSession()?.throttle.waitMs(performance.now()) ?? 0,
@@ -279,64 +305,49 @@ export async function openEngines(host: ServiceHost<Http>) {
 
 type BrokerEngines = Awaited<ReturnType<typeof openEngines>>;
 
-export interface RevocationOptions {
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
-  readonly subscriber: Redis;
-  readonly prefix: string;
-  readonly registry: SessionRegistry<DeviceSession>;
-  readonly credentials: CredentialStore;
-  readonly failures: FailureReports<'revocations'>;
-  readonly logger: Logger;
-}
-
 /**
  * Closes the sessions of devices that were deleted or whose secret or certificate was revoked.
  * @returns ends it
  */
-function disconnectRevokedDevices(options: RevocationOptions): () => void {
-  const { credentials, logger } = options;
+function disconnectRevokedDevices(
+  { config, logger }: ServiceHost<Http>,
+  { subscriber, failures }: BrokerEngines,
+  { registry, credentials }: BrokerParts,
+): () => Promise<void> {
   return watchRevocations({
-    ...options,
+    ...{ subscriber, failures, registry, prefix: config.QUEUE_PREFIX },
     invalidate: (deviceId) => credentials.invalidate(deviceId),
     invalidateAll: () => credentials.invalidateAll(),
     async isRevoked(session) {
       const stored = await credentials.find(session.deviceId);
       return session.credentials.some((credential) => validUntil(credential, stored, Date.now()) === 0);
     },
-    close({ deviceId, client }) {
-      logger.info({ deviceId }, 'session closed: credentials revoked');
-      client.close();
+    close(session) {
+      logger.info({ deviceId: session.deviceId }, 'session closed: credentials revoked');
+      session.close();
     },
   });
 }
 
-interface RejectOptions {
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
-  readonly subscriber: Redis;
-  readonly prefix: string;
-  readonly registry: SessionRegistry<DeviceSession>;
-  readonly aedes: DeviceBroker;
-  readonly logger: Logger;
-}
-
 /**
- * Publishes announced rejects of uploads to the devices that are connected here and subscribe to them: QoS 0, never
- * retained. Announcements made while this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
+ * Sends announced rejects of uploads to the devices that are connected here and subscribe to them. Announcements made while
+ * this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
+ * @returns ends it
  */
-function forwardRejects({ subscriber, prefix, registry, aedes, logger }: RejectOptions): void {
-  const channel = uploadRejectsChannel(prefix);
-  const subscribe = (): void => {
-    subscriber.subscribe(channel).catch((err: unknown) => logger.warn({ err }, 'rejects of uploads unavailable'));
-  };
-  const publish = ({ deviceId, message }: UploadReject): void => {
-    if (!registry.find(deviceId)) return;
-    const payload = JSON.stringify(message);
-    const flags = { qos: 0, retain: false, dup: false } as const;
-    aedes.publish({ cmd: 'publish', topic: deviceTopic(deviceId, 'rejects'), payload, ...flags }, null);
-  };
-  subscriber.on('ready', subscribe);
-  subscriber.on('message', (from, text) => {
-    if (from === channel) for (const reject of JSON.parse(text) as UploadReject[]) publish(reject);
+function forwardRejects(
+  { config, logger }: ServiceHost<Http>,
+  { subscriber }: BrokerEngines,
+  { registry, aedes }: Pick<BrokerParts, 'registry'> & { readonly aedes: DeviceBroker },
+): () => Promise<void> {
+  return receiveChannel({
+    subscriber,
+    channel: uploadRejectsChannel(config.QUEUE_PREFIX),
+    onMessage(text) {
+      for (const { deviceId, message } of JSON.parse(text) as UploadReject[]) {
+        const session = registry.find(deviceId);
+        if (session) aedes.send(session, 'rejects', message);
+      }
+    },
+    report: (error) => error !== undefined && logger.warn({ err: error }, 'rejects of uploads unavailable'),
   });
-  if (subscriber.status === 'ready') subscribe();
 }

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { keyListChannel } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
-import { type KeyList, type KeyListMessage, type ListedAuthorization, signKeyList } from '@odograph/keyless/key-list';
+import { type KeyList, type ListedAuthorization, signKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { within } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { deviceKeyContext, type Sealer } from '@odograph/runtime/sealing';
+import type { DeviceMessenger } from '@odograph/sessions/presence';
 import { type RawBuilder, sql } from 'kysely';
 
 /** Lease of a publishing process; if a process outlives its lease, the newest key list is published again. */
@@ -90,7 +91,7 @@ export async function markPublished(db: Database, deviceId: string, claim: strin
     where device_id = ${deviceId}`.execute(db);
 }
 
-/** Makes every key list due: a restarted broker has lost the retained messages. */
+/** Makes every key list due: Redis has lost them. */
 export async function republishAll(db: Database, sealer: Sealer): Promise<void> {
   await sql`update device_key set published_version = 0, claim = null, claimed_until = null
     where list_version > 0 and ${isOpenable(sealer)}`.execute(db);
@@ -103,19 +104,10 @@ export async function republishUnconfirmed(db: Database): Promise<void> {
     and published_at < clock_timestamp() - ${silenceMinutes} * interval '1 minute'`.execute(db);
 }
 
-/** Publishes retained key lists at the broker. */
-interface KeyListPublisher {
-  readonly isConnected: boolean;
-  /** Resolves with the PUBACK. */
-  publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
-  /** Calls `listener` after each connection, including the first. */
-  onConnect(listener: () => void): void;
-}
-
 interface KeyListDelivery {
   readonly db: Database;
   readonly sealer: Sealer;
-  readonly publisher: KeyListPublisher;
+  readonly messenger: DeviceMessenger;
   readonly logger: Logger;
 }
 
@@ -123,12 +115,12 @@ const listsPerClaim = 20;
 const publishTimeoutMs = 5000;
 const pollMs = 1000;
 
-async function publish({ db, sealer, publisher }: KeyListDelivery, deviceId: string, claim: string): Promise<void> {
+async function publish({ db, sealer, messenger }: KeyListDelivery, deviceId: string, claim: string): Promise<void> {
   const due = await readList(db, sealer, deviceId);
   if (!due) return;
   const { deviceKey, ...list } = due;
   const message = signKeyList(nodeCrypto, { deviceId, deviceKey }, list);
-  await within(publishTimeoutMs, publisher.publishKeyList(deviceId, message));
+  await within(publishTimeoutMs, messenger.sendKeyList(deviceId, JSON.stringify(message)));
   await markPublished(db, deviceId, claim, list.version);
 }
 
@@ -137,8 +129,8 @@ async function publish({ db, sealer, publisher }: KeyListDelivery, deviceId: str
  * replica, is harmless; after a crash it is still due.
  */
 async function deliverDue(delivery: KeyListDelivery): Promise<void> {
-  const { db, sealer, publisher, logger } = delivery;
-  while (publisher.isConnected) {
+  const { db, sealer, messenger, logger } = delivery;
+  while (messenger.isConnected) {
     const claim = randomUUID();
     const deviceIds = await claimDue(db, sealer, claim, listsPerClaim);
     const outcomes = await Promise.allSettled(deviceIds.map((deviceId) => publish(delivery, deviceId, claim)));
@@ -178,23 +170,16 @@ export function startKeyDelivery(
   delivery: KeyListDelivery,
   { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix }: Pick<ResolvedConfig, 'REDIS_URL' | 'QUEUE_PREFIX'>,
 ): () => Promise<void> {
-  const { db, sealer, publisher, logger } = delivery;
-  let connections = 0;
-  let republished = 0;
+  const { db, sealer, messenger, logger } = delivery;
   const runs = createRuns(async () => {
-    const connection = connections;
-    if (connection > republished) {
+    if (!messenger.isConnected) return;
+    if (!(await messenger.keepsKeyLists())) {
       await republishAll(db, sealer);
-      republished = connection;
+      await messenger.markKeyListsKept();
     }
     await republishUnconfirmed(db);
     await deliverDue(delivery);
   }, logger);
-
-  publisher.onConnect(() => {
-    connections += 1;
-    runs.request();
-  });
   const subscriber = connectRedis(redisUrl, logger);
   subscriber.on('ready', () => {
     subscriber

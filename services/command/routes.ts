@@ -7,7 +7,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { answers, EmptyAnswer, moment, VehicleId, word } from '@odograph/http/schemas';
 import type { Logger } from '@odograph/runtime/logger';
-import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import {
@@ -156,7 +156,7 @@ export const listRoutes =
  */
 type MeasureCommand = (request: CommandRequest, send: () => Promise<CommandResult>) => Promise<Outcome>;
 
-export function createCommandMetrics(registry: Registry, logger: Logger, isConnected: () => boolean): MeasureCommand {
+export function createCommandMetrics(registry: Registry, logger: Logger): MeasureCommand {
   const outcomes = new Counter({
     name: 'odograph_commands_total',
     help: 'Remote actions requested, by action and outcome (acknowledged, or the reason of the failure)',
@@ -169,14 +169,6 @@ export function createCommandMetrics(registry: Registry, logger: Logger, isConne
     labelNames: ['action'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers: [registry],
-  });
-  new Gauge({
-    name: 'odograph_command_broker_connected',
-    help: '1 while the command service is connected to the MQTT broker',
-    registers: [registry],
-    collect() {
-      this.set(isConnected() ? 1 : 0);
-    },
   });
   return async ({ action, vehicleId }, send) => {
     const startMs = performance.now();

@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { Socket } from 'node:net';
-import { commandAccount } from '@odograph/contracts/caller';
-import type { CommandMessage, DeviceAction } from '@odograph/contracts/commands';
+import type { DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
-import { deviceTopic } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import type { VehicleAct } from '@odograph/database/vehicle-access';
-import type { KeyListMessage } from '@odograph/keyless/key-list';
-import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { type Deadline, deadlineIn, within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
-import { deriveSecret } from '@odograph/runtime/secrets';
-import { connect, type MqttClient } from 'mqtt';
+import type { DeviceMessenger } from '@odograph/sessions/presence';
 import type { CommandEvents, Watch } from './command-events.ts';
 import {
   type Command,
@@ -39,11 +33,9 @@ export interface CommandContext {
   readonly db: Database;
   readonly events: CommandEvents;
   readonly changes: Pick<ChangeAnnouncer, 'announceSoon'>;
-  readonly publisher: CommandPublisher;
+  readonly messenger: DeviceMessenger;
   readonly logger: Logger;
   readonly ackTimeoutMs: number;
-  /** Tests whether the device has a live session. @throws while Redis is unavailable */
-  isPresent(deviceId: string): Promise<boolean>;
 }
 
 /** A command and its end; `repeated` when an earlier request with the same idempotency key made it. */
@@ -55,7 +47,7 @@ export interface CommandResult {
 
 /** A command is not sent in the last tenth of its time, in which its outcome could no longer arrive. */
 const reservedShare = 0.1;
-/** Timeout for reading the presence of a device from Redis, and for the broker to accept a command. */
+/** Timeout for reading the presence of a device from Redis, and for publishing a command there. */
 const stepTimeoutMs = 2000;
 /** Announcements can be lost, so a waiting request reads the row this often. */
 const pollIntervalMs = 500;
@@ -84,23 +76,28 @@ export async function sendCommand(context: CommandContext, request: CommandReque
     const command = await insertCommand(context.db, { ...request, id, vehicleId, deviceId, remainingMs });
     if (!command) return await awaitEarlier(context, request, vehicleId, await findEarlier(context, request));
     context.changes.announceSoon({ commandIds: [id] });
-    return { commandId: id, outcome: await carryOut(context, request, command, watch, deadline), repeated: false };
+    const outcome = await carryOut(context, { request, device, command, watch, deadline });
+    return { commandId: id, outcome, repeated: false };
   } finally {
     watch.stop();
   }
 }
 
+/** An inserted command on its way. */
+interface InsertedCommand {
+  readonly request: CommandRequest;
+  readonly device: TargetDevice;
+  readonly command: Command;
+  readonly watch: Watch;
+  readonly deadline: Deadline;
+}
+
 /** Takes an inserted command to its end. A failure on the way ends the command before it is thrown. */
-async function carryOut(
-  context: CommandContext,
-  request: CommandRequest,
-  command: Command,
-  watch: Watch,
-  deadline: Deadline,
-): Promise<Outcome> {
+async function carryOut(context: CommandContext, inserted: InsertedCommand): Promise<Outcome> {
+  const { device, command, watch, deadline } = inserted;
   try {
-    const sent = command.state === 'sent' ? command : await awaitTurn(context, request, command, watch, deadline);
-    await publish(context, sent, deadline);
+    const sent = command.state === 'sent' ? command : await awaitTurn(context, inserted);
+    await publish(context, device, sent, deadline);
     return await awaitEnd(context, command.id, watch, deadline);
   } catch (error) {
     const cause = error instanceof Failure ? (error.details.reason ?? error.code) : 'PLATFORM_UNAVAILABLE';
@@ -116,11 +113,10 @@ async function carryOut(
  * @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
  */
 async function requireSession(context: CommandContext, device: TargetDevice): Promise<void> {
-  if (!context.publisher.isConnected) throw unreachable('PLATFORM_UNAVAILABLE');
   if (device.isBehindSource) return;
   let isPresent: boolean;
   try {
-    isPresent = await within(stepTimeoutMs, context.isPresent(device.id));
+    isPresent = await within(stepTimeoutMs, context.messenger.isPresent(device.id));
   } catch (error) {
     throw unreachable('PLATFORM_UNAVAILABLE', undefined, { cause: error });
   }
@@ -133,10 +129,7 @@ async function requireSession(context: CommandContext, device: TargetDevice): Pr
  */
 async function awaitTurn(
   context: CommandContext,
-  request: CommandRequest,
-  command: Command,
-  watch: Watch,
-  deadline: Deadline,
+  { request, command, watch, deadline }: InsertedCommand,
 ): Promise<Command> {
   const reservedMs = context.ackTimeoutMs * reservedShare;
   for (let isNotified = false; !watch.end() && deadline.remainingMs() > reservedMs; ) {
@@ -168,17 +161,33 @@ async function requireUnchanged(context: CommandContext, request: CommandRequest
   await requireSession(context, device);
 }
 
-/** @throws Failure COMMUNICATION_FAILED with PLATFORM_UNAVAILABLE */
-async function publish(context: CommandContext, command: Command, deadline: Deadline): Promise<void> {
+/**
+ * Sends a command to the broker or gateway that has the session of the device now, or to the gateways for a device behind a
+ * source. @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
+ */
+async function publish(
+  { messenger, logger }: CommandContext,
+  device: TargetDevice,
+  command: Command,
+  deadline: Deadline,
+): Promise<void> {
   const { id, deviceId, expiresAt } = command;
-  const message = { id, action: command.action as DeviceAction, expiresAt };
+  const message = {
+    kind: 'command',
+    deviceId,
+    command: { id, action: command.action as DeviceAction, expiresAt },
+  } as const;
+  let result: Awaited<ReturnType<DeviceMessenger['send']>>;
   try {
     if (deadline.remainingMs() === 0) throw new Error('deadline passed before publishing');
-    await within(stepTimeoutMs, context.publisher.publish(deviceId, message));
+    const sending = device.isBehindSource ? messenger.sendToGateways(message) : messenger.send(message);
+    result = await within(stepTimeoutMs, sending);
   } catch (error) {
-    context.logger.warn({ err: error, commandId: id }, 'command not published');
+    logger.warn({ err: error, commandId: id }, 'command not published');
     throw unreachable('PLATFORM_UNAVAILABLE', undefined, { cause: error });
   }
+  if (result === 'offline') throw unreachable('DEVICE_OFFLINE');
+  if (result === 'unreachable') throw unreachable('PLATFORM_UNAVAILABLE');
 }
 
 /** Waits for the end of a command, and ends it at the deadline. */
@@ -240,72 +249,5 @@ async function awaitEarlier(
     return { commandId: id, outcome, repeated: true };
   } finally {
     watch.stop();
-  }
-}
-
-/** The platform's own session at the MQTT broker; no other one may publish commands and key lists. */
-export class CommandPublisher {
-  readonly #client: MqttClient;
-
-  /** @param adminToken setting from whose newest token the account's password is derived */
-  constructor(url: string, adminToken: string, logger: Logger) {
-    const client = connect(url, {
-      manualConnect: true,
-      clientId: `${commandAccount}-${randomUUID()}`,
-      username: commandAccount,
-      password: deriveSecret(adminTokensOf(adminToken)[0], commandAccount),
-      protocolVersion: 4,
-      keepalive: 15,
-      connectTimeout: 5000,
-      reconnectPeriod: 500,
-      reconnectOnConnackError: true,
-      resubscribe: false,
-      // A command that cannot go out now must not go out later.
-      queueQoSZero: false,
-    });
-    client.on('error', (error) => logger.warn({ reason: error.message }, 'no connection to the MQTT broker'));
-    client.on('connect', () => {
-      // Nagle's algorithm would delay a small command until the broker's TCP acknowledges the previous one.
-      if (client.stream instanceof Socket) client.stream.setNoDelay(true);
-      logger.info('connected to the MQTT broker');
-    });
-    this.#client = client;
-  }
-
-  get isConnected(): boolean {
-    return this.#client.connected;
-  }
-
-  /** Connects, and from then on always reconnects; resolves with the first connection, or after `timeoutMs`. */
-  open(timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#client.once('connect', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-      this.#client.connect();
-    });
-  }
-
-  /** Publishes a command to the device's live session; it is not kept for a later one. */
-  async publish(deviceId: string, message: CommandMessage): Promise<void> {
-    if (!this.isConnected) throw new Error('not connected to the MQTT broker');
-    await this.#client.publishAsync(deviceTopic(deviceId, 'commands'), JSON.stringify(message), { qos: 0 });
-  }
-
-  /** Publishes a key list as a retained message, for the live session and the next one. */
-  async publishKeyList(deviceId: string, message: KeyListMessage): Promise<void> {
-    const retained = { qos: 1, retain: true } as const;
-    await this.#client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), retained);
-  }
-
-  /** Calls `listener` after each connection, including the first. */
-  onConnect(listener: () => void): void {
-    this.#client.on('connect', listener);
-  }
-
-  close(): Promise<void> {
-    return this.#client.endAsync(true);
   }
 }

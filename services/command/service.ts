@@ -8,25 +8,23 @@ import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { isPresent } from '@odograph/sessions/presence';
+import { DeviceMessenger } from '@odograph/sessions/presence';
 import { type AcknowledgementContext, acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
 import { endCommand, endOverdueCommands, findBeyondDeadline } from './commands.ts';
 import { startKeyDelivery } from './key-delivery.ts';
 import { actionRoutes, createCommandMetrics, listRoutes } from './routes.ts';
-import { type CommandContext, CommandPublisher } from './send-command.ts';
+import type { CommandContext } from './send-command.ts';
 
 /** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its deadline. */
 const statementTimeoutMs = 5000;
 /** More than the statements of this service. */
 const preparedStatements = 64;
 const concurrentAcknowledgements = 8;
-/** The broker may start after this service, so a start waits no longer for it. */
-const firstConnectionMs = 2000;
 
 /** Opens the connections of the command path; the host closes them. */
 function openContext(host: ServiceHost<Http>): CommandContext {
-  const { config, logger, adminToken, onStop } = host;
+  const { config, logger, onStop } = host;
   const db = openDatabase({
     url: config.DATABASE_URL,
     name: 'command',
@@ -40,17 +38,9 @@ function openContext(host: ServiceHost<Http>): CommandContext {
   const changes = new ChangeAnnouncer(redis, host);
   const events = openCommandEvents(redis, host, changes);
   onStop('command events', () => events.close());
-  const publisher = new CommandPublisher(config.MQTT_URL, adminToken, logger);
-  onStop('MQTT session', () => publisher.close());
-  return {
-    db,
-    events,
-    changes,
-    publisher,
-    logger,
-    ackTimeoutMs: config.ACK_TIMEOUT_MS,
-    isPresent: (deviceId) => isPresent(redis, config.QUEUE_PREFIX, deviceId),
-  };
+  const messenger = new DeviceMessenger(config.REDIS_URL, config.QUEUE_PREFIX, logger);
+  onStop('messages to devices', () => messenger.close());
+  return { db, events, changes, messenger, logger, ackTimeoutMs: config.ACK_TIMEOUT_MS };
 }
 
 function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, context: AcknowledgementContext): void {
@@ -65,7 +55,7 @@ function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, con
   onStop('acknowledgements', () => worker.close());
 }
 
-/** Remote vehicle actions and key lists: the only service with the right to publish to devices. */
+/** Remote vehicle actions and key lists. */
 export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
@@ -75,18 +65,17 @@ export const commandService: Service<Http> = {
       sealer: await openSealer(config, 'device keys'),
       refused: new RefusedWork(),
     };
-    const { db, publisher } = context;
+    const { db, messenger } = context;
     openAcknowledgements(host, context);
     onStop('sweep of overdue commands', startSweep(context));
     onStop('key delivery', startKeyDelivery(context, config));
-    const measure = createCommandMetrics(metrics, logger, () => publisher.isConnected);
+    const measure = createCommandMetrics(metrics, logger);
     await tokenRoutes(http, accountsIn(db), [actionRoutes(context, measure), listRoutes(context)]);
     return {
       async health() {
         await pingDatabase(db);
-        return { ok: true, state: publisher.isConnected ? 'running' : 'waiting for the broker' };
+        return { ok: true, state: messenger.isConnected ? 'running' : 'waiting for Redis' };
       },
-      ready: () => publisher.open(firstConnectionMs),
     };
   },
 };

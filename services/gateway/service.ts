@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CommandAcknowledgement } from '@odograph/contracts/commands';
+import { gatewaysChannel, type SessionMessage } from '@odograph/contracts/presence';
 import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, openIntakeQueues } from '@odograph/queue/intake';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
-import { shutdownTimeoutMs } from '@odograph/runtime/config';
+import { storeTimeoutMs } from '@odograph/runtime/config';
 import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import { receiveChannel } from '@odograph/sessions/presence';
 import { watchRevocations } from '@odograph/sessions/revocations';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
 import { DeviceThrottles } from '@odograph/sessions/throttle';
-import { createCommandFeed } from './commands/command-feed.ts';
 import { FlespiCommands } from './commands/flespi-commands.ts';
 import { findDeviceBehindSource, findDeviceCommands } from './commands/queries.ts';
 import { TeltonikaCommands } from './commands/teltonika-commands.ts';
@@ -37,33 +38,30 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
   async start(host) {
     const engines = await openEngines(host);
     const { backlog, failures } = engines;
-    const endpoint = createTeltonikaEndpoint(host, engines);
+    const endpoint = createTeltonikaEndpoint(host, engines, (message) => commands.receive(message));
     await openSourceEndpoints(host, engines, endpoint);
+    const commands = await createCommands(host, engines, endpoint, flespiUrl);
     await endpoint.sessions.start();
     host.onStop('gateway sessions', () => endpoint.sessions.stop());
-    const commands = await createCommands(host, engines, endpoint, flespiUrl);
     const listeners = await listenForTeltonika(endpoint, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
-      const timeoutMs = shutdownTimeoutMs(host.config) / 3;
+      // A stopping gateway takes no more commands.
+      await Promise.all([commands.stopReceiving(), endpoint.sessions.stopReceiving()]);
+      await endpoint.sessions.drain(host.config.SESSION_DRAIN_MS);
+      const timeoutMs = storeTimeoutMs(host.config);
       await commands.flespi.drain(timeoutMs);
       await Promise.all([endpoint.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
       // The last acknowledgements are written at the end of this turn.
       await turn();
       listeners.closeConnections();
     });
-    // Stops first: a stopping gateway takes no more commands.
-    host.onStop('gateway commands', () => commands.feed.close());
     return {
-      // The broker of this process has started by then.
-      async ready() {
-        commands.feed.open();
-      },
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
         if (backlog.fault !== undefined) return { ok: false, state: `holding uploads: ${backlog.fault}` };
-        const [failure] = failures.current;
-        return failure === undefined ? { ok: true, state: 'listening' } : { ok: false, state: failure };
+        const failure = failures.current.join('; ');
+        return failure === '' ? { ok: true, state: 'listening' } : { ok: false, state: failure };
       },
     };
   },
@@ -74,7 +72,8 @@ export const gatewayService = createGatewayService();
 /** Creates what the connections of Teltonika devices share. */
 function createTeltonikaEndpoint(
   { config, limits, logger, metrics: registry }: ServiceHost<Http>,
-  { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
+  { gatewayId, db, redis, subscriber, addUploads, backlog, metrics, failures }: GatewayEngines,
+  onMessage: (message: Exclude<SessionMessage, { kind: 'session' }>) => void,
 ): TeltonikaEndpoint {
   const held = new HeldBytes(limits.maxHeldBytes, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
@@ -83,8 +82,9 @@ function createTeltonikaEndpoint(
     uploads: new GatewayUploads({ add: addUploads, backlog, held, metrics, logger }),
     held,
     sessions: new SessionRegistry<GatewaySession>({
-      ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId },
+      ...{ redis, subscriber, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId, onMessage },
       connectedDevices: metrics.connectedDevices,
+      onSuperseded: ({ deviceId }) => logger.info({ deviceId }, 'session closed: taken over by a newer one'),
     }),
     throttles: new DeviceThrottles({
       uploadsPerSecond: limits.deviceUploadsPerSecond,
@@ -109,7 +109,7 @@ function createTeltonikaEndpoint(
 
 /** Creates what sends commands to Teltonika devices and to those behind flespi, and closes the connections of deleted ones. */
 async function createCommands(
-  { config, logger, adminToken, onStop }: ServiceHost<Http>,
+  { config, logger, onStop }: ServiceHost<Http>,
   { db, redis, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
   { devices, sessions }: TeltonikaEndpoint,
   flespiUrl: string,
@@ -142,14 +142,25 @@ async function createCommands(
     },
   });
   onStop('gateway revocations', stopRevocations);
-  const feed = createCommandFeed({
-    ...{ url: config.MQTT_URL, adminToken, failures },
-    onCommand(deviceId, command) {
-      if (sessions.find(deviceId)) teltonika.receive(deviceId, command);
-      else flespi.receive(deviceId, command);
+  const stopReceiving = receiveChannel({
+    subscriber,
+    channel: gatewaysChannel(config.QUEUE_PREFIX),
+    onMessage(text) {
+      const message = JSON.parse(text) as SessionMessage;
+      if (message.kind === 'command') flespi.receive(message.deviceId, message.command);
+    },
+    report(error) {
+      if (error === undefined) failures.succeeded('commands');
+      else failures.failed('commands', error);
     },
   });
-  return { acknowledgements, flespi, feed };
+  return {
+    ...{ acknowledgements, flespi, stopReceiving },
+    /** Sends a command to the device whose session is here. Teltonika devices have no key lists. */
+    receive(message: Exclude<SessionMessage, { kind: 'session' }>): void {
+      if (message.kind === 'command') teltonika.receive(message.deviceId, message.command);
+    },
+  };
 }
 
 /** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, also at the start. */

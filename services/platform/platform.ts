@@ -72,7 +72,7 @@ async function open(
   const port = typeof address === 'object' && address !== null ? address.port : resolved.HTTP_PORT;
   return {
     httpUrl: `http://${resolved.HTTP_HOST}:${port}`,
-    mqttUrl: resolved.MQTT_URL,
+    mqttUrl: `mqtt://${resolved.MQTT_HOST}:${resolved.MQTT_PORT}`,
     drain: () => drain.begin(resolved.SHUTDOWN_DRAIN_MS),
     stop: () => shutdownHooks.run(),
   };

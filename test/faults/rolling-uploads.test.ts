@@ -26,6 +26,7 @@ const truths: Record<string, readonly number[]> = {
   200: [1],
   NO_ACKNOWLEDGEMENT: [0, 1],
   DEVICE_OFFLINE: [0],
+  REFUSED: [0],
   PLATFORM_UNAVAILABLE: [0],
 };
 
@@ -142,7 +143,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
       if (!broker) throw new Error('no broker');
       const httpPort = await freePort();
       const command = await spawnPlatform(['command'], {
-        ...{ ...settings, HTTP_PORT: String(httpPort), MQTT_URL: mqttUrl, ACK_TIMEOUT_MS: '3000' },
+        ...{ ...settings, HTTP_PORT: String(httpPort), ACK_TIMEOUT_MS: '3000' },
         HTTP_REQUESTS_PER_MINUTE: '1000000',
       });
       closes.push(() => command.end('SIGKILL'));

@@ -149,13 +149,13 @@ it('names the missing or malformed parameter', async () => {
   expect((await clientWithToken(fixture.platform.httpUrl, 'x').post('/v1/vehicle/unlock', {})).status).toBe(401);
 });
 
-it('answers PLATFORM_UNAVAILABLE at once while there is no broker', async () => {
+it('answers DEVICE_OFFLINE at once while there is no broker', async () => {
   const vehicle = await fixture.createVehicle();
   const brokerless = await startTestPlatform([commandService]);
   const by = clientWithToken(brokerless.httpUrl, fixture.application.token);
   const [answer, milliseconds] = await timed(fixture.act('lock', vehicle, by));
   await brokerless.stop();
-  expectFailure(answer, 'PLATFORM_UNAVAILABLE');
+  expectFailure(answer, 'DEVICE_OFFLINE');
   expect(milliseconds).toBeLessThan(brokerless.config.ACK_TIMEOUT_MS);
   expect(await fixture.rowsOf(vehicle)).toEqual([]);
 });

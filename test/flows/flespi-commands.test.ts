@@ -24,7 +24,7 @@ const settings = {
 const gatewayService = createGatewayService(await flespi.start());
 const platform = await usePlatform([brokerService, gatewayService, fleetService, commandService], settings);
 // A second gateway of the same platform.
-await usePlatform([gatewayService], { ...settings, MQTT_URL: platform.mqttUrl });
+await usePlatform([gatewayService], settings);
 const { admin } = platform;
 const model = `flespi-${randomUUID()}`;
 const say = (text: string) => ({ flespi: { name: 'custom', properties: { text } } });

@@ -14,7 +14,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasOpenssl } from '@odograph/testkit/programs';
-import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
+import { mqttUrlOf, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -93,7 +93,7 @@ let names: Set<string>;
 beforeAll(async () => {
   const config = await testConfig();
   dataDirectory = config.DATA_DIR;
-  mqttUrl = config.MQTT_URL;
+  mqttUrl = mqttUrlOf(config);
   receiver = await receiveTraces();
   db = openDatabase({ url: config.DATABASE_URL, name: 'monitoring', size: 1 });
   const settings: Record<string, string> = await settingsFrom(config);

@@ -8,7 +8,7 @@ import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
-import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
+import { mqttUrlOf, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOwner, type Owner } from './owner.fixture.ts';
@@ -72,8 +72,8 @@ beforeAll(async () => {
   owner = await createOwner({ db, httpUrl: front.httpUrl });
   api = clientWithToken(front.httpUrl, owner.application.token);
   admin = createApiClient(front.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  device = await connectDevice(config.MQTT_URL, owner.vehicle);
-  stray = await connectDevice(config.MQTT_URL, await createDevice(db));
+  device = await connectDevice(mqttUrlOf(config), owner.vehicle);
+  stray = await connectDevice(mqttUrlOf(config), await createDevice(db));
 }, 120_000);
 afterAll(async () => {
   await Promise.all([device?.close(), stray?.close()]);

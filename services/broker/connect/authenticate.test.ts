@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { commandAccount, gatewayAccount } from '@odograph/contracts/caller';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
-import { commandSecret, connackOf } from '../broker.fixture.ts';
+import { connackOf } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 const platform = await usePlatform([brokerService]);
@@ -33,19 +32,7 @@ it('gives a wrong secret, an unknown device and a foreign client id the same ans
   expect(codes).toEqual(attempts.map(() => 4));
 });
 
-it('accepts the command service only with the derived secret and a client id under its own name', async () => {
-  const username = commandAccount;
-  const codes = await Promise.all([
-    connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: commandSecret }),
-    connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: 'admin-token-of-the-tests' }),
-    connackOf(platform.mqttUrl, { clientId: commandAccount, username, password: commandSecret }),
-    connackOf(platform.mqttUrl, { clientId: 'another', username, password: commandSecret }),
-    connackOf(platform.mqttUrl, { clientId: `${gatewayAccount}-1`, username: gatewayAccount, password: commandSecret }),
-  ]);
-  expect(codes).toEqual([0, 4, 4, 4, 4]);
-});
-
-it('never accepts a device with the id of a service account, even with a row of that id', async () => {
+it('never accepts a device whose id is reserved, even with a row of that id', async () => {
   const id = `odograph-${randomUUID()}`;
   await platform.db
     .insertInto('device')

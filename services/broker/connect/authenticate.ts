@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/caller';
+import { serviceAccountPrefix } from '@odograph/contracts/caller';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Logger } from '@odograph/runtime/logger';
-import { deriveSecret, equalSecrets, hashSecret } from '@odograph/runtime/secrets';
+import { hashSecret } from '@odograph/runtime/secrets';
 import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
 import type { SessionRegistry } from '@odograph/sessions/session-registry';
 import type { DeviceThrottles } from '@odograph/sessions/throttle';
@@ -15,13 +15,7 @@ import {
   validUntil,
 } from '../sessions/credentials.ts';
 import type { BrokerMetrics } from '../sessions/metrics.ts';
-import {
-  createDeviceSession,
-  type DeviceSession,
-  type ServiceSession,
-  type Session,
-  type Sessions,
-} from '../sessions/session-registry.ts';
+import { createDeviceSession, type DeviceSession, type Sessions } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
 import { type ClientCertificate, clientCertificateOf } from './client-certificate.ts';
 
@@ -29,11 +23,6 @@ type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Answer = Parameters<Authenticate>[3];
 
 const deviceIdForm = new RegExp(deviceIdPattern);
-const suffixForm = /^-[A-Za-z0-9._:-]{1,64}$/;
-const serviceAccounts: ReadonlyMap<string, ServiceSession['kind']> = new Map([
-  [commandAccount, 'command'],
-  [gatewayAccount, 'gateway'],
-]);
 const deviceIdLength = 64;
 
 /** CONNACK return codes [MQTT-3.2.2.3]. */
@@ -51,8 +40,6 @@ export interface AuthenticateOptions {
   readonly attempts: ConnectAttempts;
   readonly limits: ConnectionLimits;
   readonly throttles: DeviceThrottles;
-  /** The tokens from which the passwords of services are derived. */
-  readonly adminTokens: readonly string[];
   readonly metrics: BrokerMetrics;
   readonly logger: Logger;
 }
@@ -64,7 +51,7 @@ interface ConnectFields {
 }
 
 /** The result of a CONNECT: a session, or why there is none. */
-type Outcome = Session | 'credentials' | 'unavailable';
+type Outcome = DeviceSession | 'credentials' | 'unavailable';
 
 /**
  * Drops the will of a CONNECT: it would be published in the name of a device that is gone, after the answer that says
@@ -103,7 +90,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     limits.authenticated(client.conn as Socket);
     sessions.set(client, outcome);
     // In the registry before anything is awaited: from here on, a revocation finds the session there.
-    if (outcome.kind === 'device') await Promise.all([registry.add(outcome), endPreviousSecret(outcome)]);
+    await Promise.all([registry.add(outcome), endPreviousSecret(outcome)]);
     answer(null, true);
   };
   return (client, username, password, answer) => void admit(client, { username, password }, answer);
@@ -113,7 +100,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 async function slowDownGuessing(
   { attempts, metrics, logger }: AuthenticateOptions,
   client: Client,
-  identify: () => Promise<Session | undefined>,
+  identify: () => Promise<DeviceSession | undefined>,
 ): Promise<Outcome> {
   const address = (client.conn as Socket).remoteAddress ?? '';
   const deviceId = shortId(client);
@@ -134,26 +121,8 @@ async function slowDownGuessing(
   }
 }
 
-/** Creates the function that finds the session of a service by its account; undefined with a wrong client id or password. */
-function createIdentifyService(adminTokens: readonly string[]) {
-  const hashes = new Map(
-    [...serviceAccounts.keys()].map((account) => [
-      account,
-      adminTokens.map((token) => hashSecret(deriveSecret(token, account))),
-    ]),
-  );
-  return (clientId: string, account: string, sha256: Buffer): ServiceSession | undefined => {
-    const kind = serviceAccounts.get(account);
-    const isKnown = hashes.get(account)?.some((hash) => equalSecrets(sha256, hash)) === true;
-    const isOwn = clientId.startsWith(account) && suffixForm.test(clientId.slice(account.length));
-    return kind !== undefined && isKnown && isOwn ? { kind } : undefined;
-  };
-}
-
-/** Creates the function that finds the session of a device or of a service; undefined for anyone else. */
-function createIdentify({ credentials, registry, throttles, adminTokens }: AuthenticateOptions) {
-  const identifyService = createIdentifyService(adminTokens);
-
+/** Creates the function that finds the session of a device; undefined for anyone else. */
+function createIdentify({ credentials, throttles }: AuthenticateOptions) {
   const identifyDevice = async (
     client: Client,
     presented: readonly PresentedCredential[],
@@ -168,7 +137,6 @@ function createIdentify({ credentials, registry, throttles, adminTokens }: Authe
       deviceId,
       credentials: presented,
       replaces,
-      sessionId: registry.nextSessionId(),
       throttle: throttles.acquire(deviceId, stored.rates, client.conn),
     });
   };
@@ -179,14 +147,12 @@ function createIdentify({ credentials, registry, throttles, adminTokens }: Authe
     return identifyDevice(client, presentedBy(certificate, fields.password));
   };
 
-  return async (client: Client, { username, password }: ConnectFields): Promise<Session | undefined> => {
+  return async (client: Client, { username, password }: ConnectFields): Promise<DeviceSession | undefined> => {
     const certificate = clientCertificateOf(client.conn);
     if (certificate !== undefined) return identifyByCertificate(client, certificate, { username, password });
     if (username === undefined || password === undefined) return undefined;
-    const sha256 = hashSecret(password.toString());
-    if (serviceAccounts.has(username)) return identifyService(client.id, username, sha256);
-    const isOwn = username === client.id && canBeDevice(client.id);
-    return isOwn ? identifyDevice(client, [{ kind: 'secret', sha256 }]) : undefined;
+    if (username !== client.id || !canBeDevice(client.id)) return undefined;
+    return identifyDevice(client, [{ kind: 'secret', sha256: hashSecret(password.toString()) }]);
   };
 }
 

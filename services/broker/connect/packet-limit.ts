@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { maximumPacketBytes } from '@odograph/contracts/telemetry';
 import type { RefusalReason } from '../sessions/metrics.ts';
-import type { Session } from '../sessions/session-registry.ts';
+import type { DeviceSession } from '../sessions/session-registry.ts';
 
 const publishType = 3;
 /** PUBACK, PUBREC and PUBCOMP: the answers to a message of the platform [MQTT-4.3]. */
@@ -101,12 +101,11 @@ const unexpectedAcknowledgementCost = 100;
  * platform sent are free.
  * @returns why the session must end, or undefined
  */
-export function chargePackets(session: Session | undefined, counts: PacketCounts): RefusalReason | undefined {
+export function chargePackets(session: DeviceSession | undefined, counts: PacketCounts): RefusalReason | undefined {
   const { acknowledgements, others } = counts;
   if (!session) return acknowledgements + others > maximumPacketsBeforeConnack ? 'packet_rate' : undefined;
   counts.acknowledgements = 0;
   counts.others = 0;
-  if (session.kind !== 'device') return undefined;
   const expected = Math.min(acknowledgements, session.unacknowledgedMessages);
   session.unacknowledgedMessages -= expected;
   const unexpected = acknowledgements - expected;

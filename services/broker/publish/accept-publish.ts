@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isCbor } from '@odograph/codec/native/cbor';
 import type { UploadFormat } from '@odograph/contracts/queues';
-import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
 import {
   type AcknowledgementIntake,
   isLate,
@@ -11,7 +10,7 @@ import {
   type UploadLane,
 } from '@odograph/queue/intake';
 import type { Logger } from '@odograph/runtime/logger';
-import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
+import type { AedesOptions, PublishPacket } from 'aedes';
 import type { HeldPublication, HeldPublications } from '../sessions/held-publications.ts';
 import type { BrokerMetrics, RefusalReason } from '../sessions/metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
@@ -46,11 +45,8 @@ export function createAcceptPublish(options: AcceptPublishOptions): AuthorizePub
   };
   return (client, packet, answer) => {
     const session = client === null ? undefined : sessions.get(client);
-    if (session?.kind === 'device') {
-      const refusal = acceptFromDevice(options, session, packet, answer);
-      if (refusal !== undefined) refuse(refusal, answer);
-    } else if (session?.kind === 'command' && mayCommandServicePublish(packet)) answer(null);
-    else refuse('publish', answer);
+    const refusal = session ? acceptFromDevice(options, session, packet, answer) : 'publish';
+    if (refusal !== undefined) refuse(refusal, answer);
   };
 }
 
@@ -84,9 +80,6 @@ function laneOf({ publisher, payload, format, receivedAtMs, heldSinceMs }: HeldP
   return isWithinShare ? chooseLane(payload, receivedAtMs, format) : lateLane;
 }
 
-type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;
-type AuthorizeSubscribe = NonNullable<AedesOptions['authorizeSubscribe']>;
-
 /**
  * Authorizes a PUBLISH of a device: its own telemetry and acknowledgements ("What a device says and hears" in
  * docs/device-protocol.md), and as a phone with OwnTracks what that publishes for it as the user; nothing else.
@@ -101,64 +94,6 @@ function authorizeDevicePublish(
   if (packet.topic === session.telemetryTopic) return 'telemetry';
   if (packet.topic === session.acksTopic) return 'acks';
   return packet.topic.startsWith(session.ownTracksPrefix) ? 'owntracks' : undefined;
-}
-
-/** Whether the command service may publish this packet: only commands and key lists of any device. */
-function mayCommandServicePublish(packet: PublishPacket): boolean {
-  const channel = parseDeviceTopic(packet.topic)?.channel;
-  return channel === 'commands' || channel === 'keys';
-}
-
-/**
- * Lets a device subscribe to its own commands, keys and rejects, by their exact topics, and a gateway to the commands of every
- * device. Any other SUBSCRIBE is answered with 0x80 and the connection stays [MQTT-3.9.3].
- */
-export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
-  return (client, subscription, callback) => {
-    const session = sessions.get(client);
-    const isAllowed =
-      session?.kind === 'device'
-        ? isForDevice(session, subscription.topic)
-        : session?.kind === 'gateway' && subscription.topic === everyCommandTopic;
-    if (isAllowed) return callback(null, subscription);
-    onRefused(subscription.topic);
-    callback(null, null);
-  };
-}
-
-/**
- * Forwards to a device only its own topics, whatever its session once subscribed to, to a gateway only commands, and never a
- * command that has expired ("executed never after it" in docs/device-protocol.md).
- */
-export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
-  return (client, packet) => {
-    const session = sessions.get(client);
-    if (session?.kind === 'device') return isForwarded(session, packet) ? packet : null;
-    const isCommand = session?.kind === 'gateway' && parseDeviceTopic(packet.topic)?.channel === 'commands';
-    return isCommand && !isExpired(packet) ? packet : null;
-  };
-}
-
-/** Returns whether a device may receive a message, and if so expects its acknowledgement. */
-function isForwarded(session: DeviceSession, packet: AedesPublishPacket): boolean {
-  if (!isForDevice(session, packet.topic)) return false;
-  if (packet.topic === session.commandsTopic && isExpired(packet)) return false;
-  if (packet.qos > 0) session.unacknowledgedMessages += 1;
-  return true;
-}
-
-function isForDevice(session: DeviceSession, topic: string): boolean {
-  return topic === session.commandsTopic || topic === session.keysTopic || topic === session.rejectsTopic;
-}
-
-/** A command without a readable end counts as expired. */
-function isExpired({ payload }: AedesPublishPacket): boolean {
-  try {
-    const { expiresAt } = JSON.parse(payload.toString()) as { expiresAt?: unknown };
-    return typeof expiresAt !== 'number' || Date.now() >= expiresAt * 1000;
-  } catch {
-    return true;
-  }
 }
 
 export const maximumAcknowledgementBytes = 4096;

@@ -1,24 +1,26 @@
-import { deviceTopic, everyCommandTopic } from '@odograph/contracts/topics';
+import type { CommandMessage } from '@odograph/contracts/commands';
+import { deviceTopic } from '@odograph/contracts/topics';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { afterAll, expect, it } from 'vitest';
-import { closed, connectCommandService, connectGateway, connectPacket, openSocket } from '../broker.fixture.ts';
+import { closed, connectPacket, openMessenger, openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
-let commands: DeviceConnection;
 const platform = await usePlatform([brokerService]);
 const queues = openUploadQueues(platform.config);
-commands = await connectCommandService(platform.mqttUrl);
+const messenger = await openMessenger(platform.config);
 afterAll(async () => {
-  await commands.close();
+  messenger.close();
   await queues.close();
 });
 
 const inAMinute = () => Math.floor(Date.now() / 1000) + 60;
-const lock = (id: string, expiresAt = inAMinute()) => JSON.stringify({ id, action: 'LOCK', expiresAt });
+const lock = (id: string, expiresAt = inAMinute()): CommandMessage => ({ id, action: 'LOCK', expiresAt });
+const send = (deviceId: string, command: CommandMessage) => messenger.send({ kind: 'command', deviceId, command });
+const keyList = (version: number) => JSON.stringify({ version });
 
 /** Collects everything that a device receives. */
 function collect({ client }: DeviceConnection): { topic: string; text: string; retain: boolean }[] {
@@ -47,7 +49,7 @@ it('closes the connection of a device that publishes its own commands, key lists
   for (const channel of ['commands', 'keys', 'rejects'] as const) {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
-    device.client.publish(deviceTopic(identity.deviceId, channel), lock('own'), { qos: 0 });
+    device.client.publish(deviceTopic(identity.deviceId, channel), JSON.stringify(lock('own')), { qos: 0 });
     await closed(device);
     expect(device.client.connected).toBe(false);
   }
@@ -75,45 +77,23 @@ it('refuses subscriptions other than to own commands, key lists and rejects with
   expect((await device.client.subscribeAsync(own, { qos: 1 })).map(({ qos }) => qos)).toEqual([1, 1, 1]);
 
   const received = collect(device);
-  await commands.client.publishAsync(deviceTopic(other.deviceId, 'commands'), lock('foreign'));
-  await commands.client.publishAsync(deviceTopic(identity.deviceId, 'commands'), lock('mine'));
+  expect(await send(other.deviceId, lock('foreign'))).toBe('offline');
+  expect(await send(identity.deviceId, lock('mine'))).toBe('sent');
   await eventually(async () => expect(received.length).toBeGreaterThan(0));
   expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['mine']);
   await device.close();
 });
 
-it('lets the command service publish only commands and key lists, and subscribe to nothing', async () => {
-  const { deviceId } = await createDevice(platform.db);
-  const service = await connectCommandService(platform.mqttUrl);
-  for (const topic of [
-    deviceTopic(deviceId, 'commands'),
-    deviceTopic('+', 'telemetry'),
-    deviceTopic('+', 'acks'),
-    deviceTopic('+', 'keys'),
-    '#',
-  ]) {
-    await expect(service.client.subscribeAsync(topic)).rejects.toThrow('Unspecified error');
-  }
-  for (const channel of ['telemetry', 'rejects'] as const) {
-    const session = await connectCommandService(platform.mqttUrl);
-    session.client.publish(deviceTopic(deviceId, channel), '{"timestamp":1}', { qos: 1 });
-    await closed(session);
-  }
-  await service.close();
-  expect((await queues.uploads()).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
-  commands = await connectCommandService(platform.mqttUrl);
-});
-
-it('forwards a command at QoS 0 and not retained, however it was published', async () => {
+it('sends a command at QoS 0, not retained, and only to a live session', async () => {
   const identity = await createDevice(platform.db);
   const topic = deviceTopic(identity.deviceId, 'commands');
-  await commands.client.publishAsync(topic, lock('before'), { qos: 1, retain: true });
+  expect(await send(identity.deviceId, lock('before'))).toBe('offline');
   const device = await connectDevice(platform.mqttUrl, identity);
   const qualities: number[] = [];
   device.client.on('message', (_topic, _payload, { qos }) => qualities.push(qos));
   const received = collect(device);
   await device.client.subscribeAsync(topic, { qos: 2 });
-  await commands.client.publishAsync(topic, lock('live'), { qos: 1, retain: true });
+  await send(identity.deviceId, lock('live'));
   await eventually(async () => expect(received).toHaveLength(1));
   expect([JSON.parse(received[0]?.text ?? '').id, received[0]?.retain, qualities[0]]).toEqual(['live', false, 0]);
   await device.close();
@@ -125,11 +105,9 @@ it('never forwards a command that is expired or without an end', async () => {
   const device = await connectDevice(platform.mqttUrl, identity);
   const received = collect(device);
   await device.client.subscribeAsync(topic);
-  await commands.client.publishAsync(topic, lock('late', Date.now() / 1000 - 0.001));
-  await commands.client.publishAsync(topic, JSON.stringify({ id: 'endless', action: 'LOCK' }));
-  await commands.client.publishAsync(topic, 'null');
-  await commands.client.publishAsync(topic, 'no json');
-  await commands.client.publishAsync(topic, lock('live'));
+  await send(identity.deviceId, lock('late', Date.now() / 1000 - 0.001));
+  await send(identity.deviceId, { id: 'endless', action: 'LOCK' } as CommandMessage);
+  await send(identity.deviceId, lock('live'));
   await eventually(async () => expect(received.length).toBeGreaterThan(0));
   expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['live']);
   await device.close();
@@ -144,14 +122,13 @@ it('stores no command for a persistent session, and resumes its subscription', a
   await first.client.subscribeAsync({ [own]: { qos: 1 }, [foreign]: { qos: 1 } }).catch(() => undefined);
   await first.close('cut');
 
-  await commands.client.publishAsync(own, lock('while away'), { qos: 1 });
-  await commands.client.publishAsync(foreign, lock('foreign'), { qos: 1 });
-  await commands.client.publishAsync(deviceTopic(other.deviceId, 'keys'), 'foreign keys', { qos: 1 });
+  await eventually(async () => expect(await send(identity.deviceId, lock('while away'))).toBe('offline'));
+  await messenger.sendKeyList(other.deviceId, keyList(1));
 
   const received: string[] = [];
   const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
   second.client.on('message', (_topic, payload) => received.push(payload.toString()));
-  await commands.client.publishAsync(own, lock('live'), { qos: 1 });
+  await send(identity.deviceId, lock('live'));
   await eventually(async () => expect(received.length).toBeGreaterThan(0));
   expect(received.map((text) => JSON.parse(text).id)).toEqual(['live']);
   await second.close();
@@ -160,14 +137,26 @@ it('stores no command for a persistent session, and resumes its subscription', a
 it('keeps the newest key list for a device that subscribes later', async () => {
   const identity = await createDevice(platform.db);
   const topic = deviceTopic(identity.deviceId, 'keys');
-  await commands.client.publishAsync(topic, 'old', { qos: 1, retain: true });
-  await commands.client.publishAsync(topic, 'new', { qos: 1, retain: true });
+  await messenger.sendKeyList(identity.deviceId, keyList(1));
+  await messenger.sendKeyList(identity.deviceId, keyList(2));
   const device = await connectDevice(platform.mqttUrl, identity);
   const received = collect(device);
   await device.client.subscribeAsync(topic, { qos: 1 });
   await eventually(async () => expect(received).toHaveLength(1));
-  expect(received[0]).toEqual({ topic, text: 'new', retain: true });
+  expect(received[0]).toEqual({ topic, text: keyList(2), retain: true });
   await device.close();
+});
+
+it('sends the newest key list to a persistent session that resumes its subscription', async () => {
+  const identity = await createDevice(platform.db);
+  const first = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  await first.client.subscribeAsync(deviceTopic(identity.deviceId, 'keys'), { qos: 1 });
+  await first.close('cut');
+  await messenger.sendKeyList(identity.deviceId, keyList(3));
+  const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  const received = collect(second);
+  await eventually(async () => expect(received.map(({ text }) => text)).toEqual([keyList(3)]));
+  await second.close();
 });
 
 it('drops the will of a device, for its own topic and for a foreign one', async () => {
@@ -178,38 +167,15 @@ it('drops the will of a device, for its own topic and for a foreign one', async 
   await device.client.subscribeAsync(deviceTopic(victim.deviceId, 'commands'));
   for (const topic of [deviceTopic(deviceId, 'telemetry'), deviceTopic(victim.deviceId, 'commands')]) {
     const socket = await openSocket(platform.mqttUrl);
-    const will = { topic, payload: lock('will') };
+    const will = { topic, payload: JSON.stringify(lock('will')) };
     socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret, will }));
     await new Promise((resolve) => socket.once('data', resolve));
     socket.destroy();
   }
-  await commands.client.publishAsync(deviceTopic(victim.deviceId, 'commands'), lock('after'));
+  await send(victim.deviceId, lock('after'));
   await eventually(async () => expect(received.length).toBeGreaterThan(0));
   expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
   await device.upload({ timestamp: 1 });
   expect((await queues.uploads()).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
-  await device.close();
-});
-
-it('lets a gateway receive the commands of every device, unless expired, and nothing else; it publishes nothing', async () => {
-  const gateway = await connectGateway(platform.mqttUrl);
-  const received = collect(gateway);
-  const { deviceId } = await createDevice(platform.db);
-  const others = ['v1/devices/+/keys', '#', 'v1/devices/+/+', deviceTopic(deviceId, 'telemetry')];
-  for (const topic of others) await expect(gateway.client.subscribeAsync(topic)).rejects.toThrow();
-  await gateway.client.subscribeAsync(everyCommandTopic);
-  const publish = (text: string, channel: 'commands' | 'keys') =>
-    commands.client.publishAsync(deviceTopic(deviceId, channel), text, { qos: 1 });
-  await publish('{}', 'keys');
-  await publish(lock('expired', Math.floor(Date.now() / 1000) - 1), 'commands');
-  await publish(lock('current'), 'commands');
-  await eventually(async () => expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['current']));
-  gateway.client.publish(deviceTopic(deviceId, 'commands'), lock('own'));
-  await closed(gateway);
-});
-
-it('lets a device subscribe to no commands but its own', async () => {
-  const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
-  await expect(device.client.subscribeAsync(everyCommandTopic)).rejects.toThrow();
   await device.close();
 });

@@ -10,7 +10,7 @@ import { createApplication, createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { connectCommandService, connectPacket, openSocket, packet } from '../broker.fixture.ts';
+import { connectPacket, openMessenger, openSocket, packet } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 let platform: TestPlatform;
@@ -195,14 +195,17 @@ describe('the packets of a device other than uploads', () => {
     const messages = 3 * burstPackets;
     let received = 0;
     device.client.on('message', () => (received += 1));
-    const service = await connectCommandService(platform.mqttUrl);
-    const sent = Array.from({ length: messages }, () => service.client.publishAsync(keys, '{}', { qos: 1 }));
+    const messenger = await openMessenger(platform.config);
+    const sent = Array.from({ length: messages }, (_, version) =>
+      messenger.sendKeyList(identity.deviceId, `{"version":${version}}`),
+    );
     await Promise.all(sent);
     await eventually(async () => expect(received).toBe(messages));
     // Behind all PUBACKs of the connection.
     await device.upload({ timestamp: 1 });
     expect(await pauses()).toBe(before);
-    await Promise.all([service.close(), device.close()]);
+    messenger.close();
+    await device.close();
   });
 
   it('allow as many uploads at QoS 2 as at QoS 1', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { deviceTopic } from '@odograph/contracts/topics';
+import { createLogger } from '@odograph/runtime/logger';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
@@ -10,7 +11,12 @@ import { brokerService } from '../service.ts';
 import { DeviceBroker } from './device-broker.ts';
 
 it('keeps the newer of two connections when the older one ends', async () => {
-  const broker = new DeviceBroker({}, new WeakMap());
+  const broker = new DeviceBroker({
+    sessions: new WeakMap(),
+    readKeyLists: async () => [],
+    onRefusedSubscription: () => undefined,
+    logger: createLogger('silent'),
+  });
   await broker.listen();
   const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');

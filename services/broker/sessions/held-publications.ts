@@ -31,6 +31,7 @@ export interface HeldPublication extends ReceivedUpload {
 export class ReleaseOrder {
   #first: HeldPublication | undefined;
   #last: HeldPublication | undefined;
+  #onEmpty: (() => void) | undefined;
 
   enter(publication: HeldPublication): void {
     if (this.#first === undefined || this.#last === undefined) this.#first = publication;
@@ -46,6 +47,13 @@ export class ReleaseOrder {
       // aedes would report an answer to a closed connection as one more failure of it.
       if (!first.publisher.client.closed) first.release();
     }
+    if (this.#first === undefined) this.#onEmpty?.();
+  }
+
+  /** Calls `listener` once every PUBACK has been released: now, or each time that this becomes true. */
+  whenEmpty(listener: () => void): void {
+    this.#onEmpty = listener;
+    if (this.#first === undefined) listener();
   }
 
   /** Lets a connection read one chunk more for each publication that is held since `dueMs` or longer. */

@@ -28,6 +28,7 @@ export interface BrokerMetrics {
   readonly refused: Counter<'reason'>;
   readonly slowed: Counter;
   readonly throttled: Counter;
+  readonly superseded: Counter;
   readonly backgroundFailures: Counter<'task'>;
 }
 
@@ -54,6 +55,7 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
     }),
     slowed: new Counter(named('slowed_total', 'CONNECTs answered late because many like them had failed')),
     throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
+    superseded: new Counter(named('superseded_sessions_total', 'Sessions closed because their device has a newer one')),
     backgroundFailures: new Counter({
       ...named('background_failures_total', 'Failures of background work, by task'),
       labelNames: ['task'] as const,
@@ -66,4 +68,5 @@ export const brokerTasks = {
   backlog: 'the upload backlog is unknown',
   revocations: 'revoked devices may stay connected',
   sessions: 'the session registry in Redis is stale',
+  commands: 'devices may receive no commands',
 } as const;

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
+import {
+  brokerKey,
+  brokerOfSession,
+  disconnectedKey,
+  presenceKey,
+  sessionNumberKey,
+} from '@odograph/contracts/presence';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { createLogger } from '@odograph/runtime/logger';
 import { Gauge, Registry } from '@odograph/runtime/metrics';
@@ -95,7 +101,9 @@ it('keeps one live session when many clients connect concurrently with one id', 
 it('writes no session of a connection that closed before the write, and all others', async () => {
   const prefix = `test-${randomUUID()}`;
   const registry = new SessionRegistry({
-    redis,
+    ...{ redis, subscriber: redis },
+    onMessage: () => undefined,
+    onSuperseded: () => undefined,
     prefix,
     brokerId: 'broker',
     connectedDevices: new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
@@ -112,7 +120,6 @@ it('writes no session of a connection that closed before the write, and all othe
       credentials: [],
       replaces: undefined,
       throttle: new DeviceThrottle({ uploadsPerSecond: 1, bytesPerSecond: 1 }, 0),
-      sessionId: registry.nextSessionId(),
     });
     return { added: registry.add(session), close: () => client.conn.emit('close') };
   };
@@ -120,8 +127,10 @@ it('writes no session of a connection that closed before the write, and all othe
   for (const { close } of closing) close();
   const staying = ['third', 'twice'].map(arrive);
   await Promise.all([...closing, ...staying].map(({ added }) => added));
-  expect(await redis.hgetall(presenceKey(prefix))).toEqual({ third: 'broker 4', twice: 'broker 5' });
-  await redis.del(presenceKey(prefix));
+  const last = Number(await redis.get(sessionNumberKey(prefix)));
+  const written = await redis.hgetall(presenceKey(prefix));
+  expect(written).toEqual({ third: `broker ${last - 2}`, twice: `broker ${last}` });
+  await redis.del(presenceKey(prefix), sessionNumberKey(prefix));
 });
 
 it('removes the sessions of a dead broker and keeps those of a live one', async () => {

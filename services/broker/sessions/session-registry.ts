@@ -7,7 +7,6 @@ import { ReleaseOrder } from './held-publications.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */
 export interface DeviceSession extends RegisteredSession {
-  readonly kind: 'device';
   readonly client: Client;
   /** Its credentials, checked again after a revocation. */
   readonly credentials: readonly PresentedCredential[];
@@ -22,27 +21,22 @@ export interface DeviceSession extends RegisteredSession {
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
+  /** The last key list that it was sent, 0 without one; undefined while it does not subscribe to its key lists. */
+  keyListVersion: number | undefined;
   /** QoS 1 messages sent to it and not acknowledged. */
   unacknowledgedMessages: number;
 }
 
-/** A session of the command service or of a gateway. */
-export interface ServiceSession {
-  readonly kind: 'command' | 'gateway';
-}
-
-export type Session = DeviceSession | ServiceSession;
-
 /** The session of each authenticated connection. */
-export type Sessions = WeakMap<Client, Session>;
+export type Sessions = WeakMap<Client, DeviceSession>;
 
 export function createDeviceSession(
   client: Client,
-  identity: Pick<DeviceSession, 'deviceId' | 'sessionId' | 'credentials' | 'replaces' | 'throttle'>,
+  identity: Pick<DeviceSession, 'deviceId' | 'credentials' | 'replaces' | 'throttle'>,
 ): DeviceSession {
   const { deviceId } = identity;
+  const order = new ReleaseOrder();
   return {
-    kind: 'device',
     client,
     ...identity,
     telemetryTopic: deviceTopic(deviceId, 'telemetry'),
@@ -51,8 +45,12 @@ export function createDeviceSession(
     keysTopic: deviceTopic(deviceId, 'keys'),
     rejectsTopic: deviceTopic(deviceId, 'rejects'),
     ownTracksPrefix: ownTracksPrefix(deviceId),
-    order: new ReleaseOrder(),
+    order,
+    keyListVersion: undefined,
     unacknowledgedMessages: 0,
+    close: () => client.close(),
+    // Two turns: the last PUBACKs are written at the end of this one, and closing does not wait for them.
+    end: () => order.whenEmpty(() => setImmediate(() => setImmediate(() => client.close()))),
     onClose: (listener) => void client.conn.once('close', listener),
   };
 }

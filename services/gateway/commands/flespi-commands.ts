@@ -27,8 +27,8 @@ const lateAnswerMs = 10_000;
 const loggedCharacters = 200;
 
 /**
- * Sends commands to devices behind flespi, and turns the answers into acknowledgements. Every gateway receives every command, so
- * one claims it first. flespi drops a command that the device has not answered within the remaining time.
+ * Sends commands to devices behind flespi, and turns the answers into acknowledgements. Every gateway receives
+ * them, so one claims each first. flespi drops a command that the device has not answered within the remaining time.
  */
 export class FlespiCommands {
   readonly #options: FlespiCommandsOptions;

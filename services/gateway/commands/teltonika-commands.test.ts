@@ -154,7 +154,7 @@ it('refuses at once what the model cannot say, and what it cannot look up', asyn
   expect([...told.connection.texts, ...blind.connection.texts]).toEqual([]);
 });
 
-it('sends nothing to a connection that ended while the model was looked up, or to a device that is not here', async () => {
+it('refuses a command whose connection ended while the model was looked up, or before the command arrived', async () => {
   let found = (_commands: DeviceCommands): void => undefined;
   const { commands, connection, order, isAcknowledged, disconnect } = connect(
     () =>
@@ -166,7 +166,7 @@ it('sends nothing to a connection that ended while the model was looked up, or t
   order('one');
   disconnect();
   found(deviceCommands);
-  await isAcknowledged({ id: 'one', ok: false });
+  await isAcknowledged({ id: 'zero', ok: false }, { id: 'one', ok: false });
   expect(connection.texts).toEqual([]);
 });
 

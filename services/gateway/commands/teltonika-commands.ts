@@ -49,10 +49,13 @@ export class TeltonikaCommands {
     this.#options = options;
   }
 
-  /** Sends a command in its turn, unless it has expired by then. Does nothing for a device that is not connected here. */
+  /** Sends a command in its turn, unless it has expired by then; refuses it when the session of the device has ended. */
   receive(deviceId: string, message: CommandMessage): void {
     const session = this.#options.findSession(deviceId);
-    if (!session) return;
+    if (!session) {
+      this.#refuse({ deviceId }, message, connectionEnded);
+      return;
+    }
     const desk = this.#deskOf(session);
     if (desk.waiting.length >= maxWaiting) {
       this.#refuse(session, message, 'too many commands wait for the device');
@@ -147,7 +150,7 @@ export class TeltonikaCommands {
   }
 
   /** Refuses a command that was not sent and will not be. */
-  #refuse({ deviceId }: CommandedSession, { id }: CommandMessage, reason: string): void {
+  #refuse({ deviceId }: Pick<CommandedSession, 'deviceId'>, { id }: CommandMessage, reason: string): void {
     const { acknowledge, outcomes, logger } = this.#options;
     outcomes.inc({ outcome: 'not_sent' });
     logger.warn({ deviceId, commandId: id, reason }, 'command not sent');

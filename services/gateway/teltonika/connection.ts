@@ -70,7 +70,6 @@ export class TeltonikaConnection implements GatewaySession {
   readonly #pings = new TokenBucket(pingsPerSecond, pingBurstSeconds, performance.now());
   #deviceId = '';
   #family: AvlFamily | undefined;
-  #sessionId = '';
   #signInNumber = 0;
   #throttle: DeviceThrottle | undefined;
   #takesAnswer: AnswerListener = () => false;
@@ -80,6 +79,7 @@ export class TeltonikaConnection implements GatewaySession {
   #neededBytes = 1;
   #isReading = false;
   #isRefused = false;
+  #isEnding = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(endpoint: TeltonikaEndpoint, socket: Socket) {
@@ -103,10 +103,6 @@ export class TeltonikaConnection implements GatewaySession {
     return this.#deviceId;
   }
 
-  get sessionId(): string {
-    return this.#sessionId;
-  }
-
   get signInNumber(): number {
     return this.#signInNumber;
   }
@@ -125,6 +121,11 @@ export class TeltonikaConnection implements GatewaySession {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  end(): void {
+    this.#isEnding = true;
+    if (!this.#isReading) this.#socket.destroySoon();
   }
 
   reset(): void {
@@ -157,12 +158,14 @@ export class TeltonikaConnection implements GatewaySession {
       await this.#pay(next.bytes);
     }
     this.#isReading = false;
-    if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
+    if (this.#isEnding) this.#socket.destroySoon();
+    else if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
   }
 
   /** Takes the next frame from what was received; undefined when it is not complete, or the connection is closed. */
   #takeFrame(): { frame: Frame; bytes: number } | undefined {
-    if (this.#socket.destroyed || this.#isRefused || this.#bytes < this.#neededBytes) return undefined;
+    if (this.#socket.destroyed || this.#isRefused || this.#isEnding || this.#bytes < this.#neededBytes)
+      return undefined;
     const buffer = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const { frame, fault, bytes } = this.#deviceId === '' ? readHello(buffer) : readPacket(buffer);
     if (fault) this.#refuse(fault === 'INVALID_IMEI' ? 'hello' : 'packet', fault);
@@ -239,12 +242,10 @@ export class TeltonikaConnection implements GatewaySession {
     // The device has reconnected; lookups may complete out of order.
     const other = sessions.find(imei);
     if (other && other.signInNumber > this.#signInNumber) return this.close();
-    other?.close();
     this.#deviceId = imei;
     this.#family = device.family;
     this.#throttle = throttles.acquire(imei, device.rates, this.#socket);
     limits.authenticated(this.#socket);
-    this.#sessionId = sessions.nextSessionId();
     // In Redis before the answer, so that a command sent right after it finds the device here.
     await sessions.add(this);
     if (!this.#socket.destroyed) this.#socket.write(answerHello(true));

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
+import { mqttUrlOf, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { generate } from 'mqtt-packet';
 import { connectPacket } from './raw-device.fixture.ts';
@@ -205,7 +205,7 @@ export async function startFloodedPlatform(options: FloodOptions): Promise<Flood
   const settings = { ...(await settingsFrom(config)), LOG_LEVEL: 'error' };
   const platform = await spawnPlatform(['broker', 'ingest'], settings);
   const db = openDatabase({ url: config.DATABASE_URL, name: 'flood', size: 2 });
-  const honest = await connectHonest(db, config.MQTT_URL, options.honestDevices);
+  const honest = await connectHonest(db, mqttUrlOf(config), options.honestDevices);
   const byId = new Map(honest.map((device) => [Number(device.id), device]));
   const startFlood = async (kind: FloodKind, signal: AbortSignal, onClosed: () => void) => {
     const hostile = await createVehicles(db, options.hostileDevices, options.rates);
