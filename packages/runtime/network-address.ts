@@ -79,7 +79,7 @@ export function isPublicAddress(text: string): boolean {
 /** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
 export function networkFaults(settings: Readonly<Record<string, string>>): string[] {
   const { HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics, WEBHOOK_ALLOWED_NETWORKS: webhooks } = settings;
-  const { TELTONIKA_NETWORKS: teltonika } = settings;
+  const { TELTONIKA_NETWORKS: teltonika, PROXY_PROTOCOL_NETWORKS: balancers } = settings;
   const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
   return [
     ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
@@ -87,6 +87,7 @@ export function networkFaults(settings: Readonly<Record<string, string>>): strin
       : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
     ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
     ...(isNetworks(teltonika) ? [] : ['TELTONIKA_NETWORKS: must be networks, such as 10.20.0.0/16,fd00::/8']),
+    ...(isNetworks(balancers) ? [] : ['PROXY_PROTOCOL_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
     ...(isNetworks(webhooks) ? [] : ['WEBHOOK_ALLOWED_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
   ];
 }

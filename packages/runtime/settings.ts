@@ -116,9 +116,14 @@ export const Settings = Type.Object({
     Type.String({
       absent: 'all',
       description:
-        "networks such as `10.20.0.0/16,fd00::/8` that Teltonika devices may report from, over TCP, TLS and UDP; others are refused before a byte is read. Behind a load balancer, the balancer's address counts",
+        'networks such as `10.20.0.0/16,fd00::/8` that Teltonika devices may report from, over TCP, TLS and UDP; others are refused before a byte is read. Behind a balancer, its own address counts unless it is in `PROXY_PROTOCOL_NETWORKS`',
     }),
   ),
+  PROXY_PROTOCOL_NETWORKS: Type.String({
+    default: '',
+    description:
+      'networks of balancers such as `10.0.0.0/8,fd00::/8` whose connections for MQTT and Teltonika begin with a PROXY protocol header (version 2), so that limits and logs see the address of the device; their connections without one are refused',
+  }),
   DATA_DIR: text(
     '.odograph',
     'embedded data, export files and `admin-token` (mode 600, created at the first start); all query processes need the same `exports` in it',

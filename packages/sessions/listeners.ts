@@ -10,7 +10,9 @@ import {
 } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
+import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { type ProxiedSource, showSource, takeProxyHeader } from './proxy-protocol.ts';
 
 /** Connections that wait to be accepted while a fleet reconnects. */
 const acceptQueue = 4096;
@@ -56,14 +58,30 @@ export async function listenForDevices(options: DeviceListenersOptions): Promise
     const accept = (socket: Socket): void => {
       if (limits.admit(socket)) options.onConnection(keepAlive(socket));
     };
-    await open(createServer(accept), at);
+    await open(createServer(afterProxyHeader(config, logger, accept)), at);
   };
   const openTls = async (at: number): Promise<() => void> => {
     const files = await readTlsFiles(config);
     if (!files) return () => undefined;
-    const server = createTlsServer(files, (socket) => options.onTlsConnection(keepAlive(socket)));
+    /** By the address of the balancer's end, which is what TLS over a connection reports. */
+    const sources = new Map<string, ProxiedSource>();
+    const server = createTlsServer(files, (socket) => {
+      const source = sources.get(endpointOf(socket));
+      if (source) showSource(socket, source);
+      options.onTlsConnection(keepAlive(socket));
+    });
     server.on('connection', (socket) => limits.admit(socket));
-    await open(server, at);
+    const accept = (socket: Socket, source?: ProxiedSource, endpoint = ''): void => {
+      if (source) {
+        sources.set(endpoint, source);
+        socket.once('close', () => sources.delete(endpoint));
+      }
+      server.emit('connection', socket);
+    };
+    await open(
+      config.PROXY_PROTOCOL_NETWORKS === '' ? server : createServer(afterProxyHeader(config, logger, accept)),
+      at,
+    );
     return followTlsFiles(server, config, files, (error) => {
       if (error === undefined) logger.info('new certificates in use');
       else logger.warn({ err: error }, 'new certificates rejected; keeping the current ones');
@@ -85,6 +103,28 @@ export async function listenForDevices(options: DeviceListenersOptions): Promise
       stopFollowing();
       for (const server of servers) server.close();
     },
+  };
+}
+
+const endpointOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** Takes the PROXY protocol header from the connections of PROXY_PROTOCOL_NETWORKS before they are accepted. */
+function afterProxyHeader(
+  { PROXY_PROTOCOL_NETWORKS: setting }: ResolvedConfig,
+  logger: Logger,
+  accept: (socket: Socket, source?: ProxiedSource, endpoint?: string) => void,
+): (socket: Socket) => void {
+  const balancers = setting === '' ? [] : (parseNetworks(setting) ?? []);
+  if (balancers.length === 0) return (socket) => accept(socket);
+  return (socket) => {
+    const { remoteAddress: balancer = '' } = socket;
+    if (!isInNetworks(balancer, balancers)) return accept(socket);
+    const endpoint = endpointOf(socket);
+    takeProxyHeader(
+      socket,
+      (source) => accept(socket, source, endpoint),
+      (error) => logger.warn({ balancer, reason: error.message }, 'connection of a balancer refused'),
+    );
   };
 }
 

@@ -18,6 +18,9 @@ export const hasRedisServer = required('redis-server', runs('redis-server', '--v
 /** For tests with certificates. */
 export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 
+/** For tests behind a balancer. */
+export const hasHaproxy = required('haproxy', runs('haproxy', '-v'));
+
 /** For tests of the console; undefined without a browser. */
 export const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const hasBrowser = required('Chromium', browserPath !== undefined);
