@@ -102,9 +102,9 @@ export async function describeInterface(http: Http): Promise<void> {
   });
 }
 
-const readStyle = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+const readPart = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 /** The colours and the font of the pages of the documentation, as CSS. */
-export const pageStyle = readStyle('./pages.css');
+export const pageStyle = readPart('./pages.css');
 
 const referenceOptions: FastifySwaggerUiOptions = {
   routePrefix: '/docs',
@@ -121,8 +121,9 @@ const referenceOptions: FastifySwaggerUiOptions = {
     title: 'Odograph: interface',
     css: [
       { filename: 'pages.css', content: pageStyle },
-      { filename: 'reference-page.css', content: readStyle('./reference-page.css') },
+      { filename: 'reference-page.css', content: readPart('./reference-page.css') },
     ],
+    js: [{ filename: 'reference-page.js', content: readPart('./reference-page.js') }],
   },
 };
 
