@@ -20,15 +20,15 @@ import {
   ProfileIcon,
   VehiclesIcon,
 } from '../parts/layout/icons.tsx';
-import { lazy } from '../parts/layout/lazy.tsx';
-import { Loading } from '../parts/layout/placeholders.tsx';
+import { type LazyComponent, lazy } from '../parts/layout/lazy.tsx';
+import { Heading, Loading } from '../parts/layout/placeholders.tsx';
 import { address, navigate } from '../router.ts';
 import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
 import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
 import { texts } from '../texts/texts.ts';
 import { Shortcuts } from './shortcuts.tsx';
 
-const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
+const screens: readonly (readonly [path: RegExp, show: LazyComponent<object>])[] = [
   [/^\/map$/, lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen)],
   [/^\/map\/settings$/, lazy(async () => (await import('../screens/map-settings/screen.tsx')).MapSettingsScreen)],
   [/^\/vehicles$/, lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen)],
@@ -48,11 +48,13 @@ const screens: readonly (readonly [path: RegExp, show: ComponentType])[] = [
   [/^\/profile$/, lazy(async () => (await import('../screens/profile/screen.tsx')).ProfileScreen)],
 ];
 
+const screenOf = (path: string) => screens.find(([form]) => form.test(path))?.[1];
+
 function NotFound() {
   const { notFound } = texts.value;
   return (
     <div class="placeholder">
-      <strong>{notFound.title}</strong>
+      <Heading text={notFound.title} />
       <p>{notFound.text}</p>
       <a class="button" href="/map">
         {notFound.back}
@@ -143,7 +145,7 @@ function Rail() {
 function Shell() {
   // An initial password opens nothing but the form that changes it.
   const path = mustChangePassword() ? '/profile' : address.value.path;
-  const Screen = screens.find(([form]) => form.test(path))?.[1] ?? NotFound;
+  const Screen = screenOf(path) ?? NotFound;
   return (
     <div class="shell">
       <a class="skip button" href="#content">
@@ -174,6 +176,8 @@ export function App() {
   const { path, query } = address.value;
   const now = session.value;
   const { state } = now;
+  // The screen loads while the platform says who is signed in.
+  useEffect(() => screenOf(path)?.preload(), []);
   useEffect(() => {
     if (state === 'signed out' && path !== '/sign-in') {
       const next = path === '/' ? '' : `?next=${encodeURIComponent(`${path}${query.size > 0 ? `?${query}` : ''}`)}`;

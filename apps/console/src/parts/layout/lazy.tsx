@@ -8,8 +8,11 @@ async function reloadPage(): Promise<void> {
   location.reload();
 }
 
-/** A component that loads when it is first shown. */
-export function lazy<Props extends object = object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+/** A component that loads when it is first shown, or before that on request. */
+export type LazyComponent<Props> = ComponentType<Props> & { preload(): void };
+
+/** Makes a component of one that is loaded on demand. */
+export function lazy<Props extends object = object>(load: () => Promise<ComponentType<Props>>): LazyComponent<Props> {
   let loaded: ComponentType<Props> | undefined;
   let hasFailed = false;
   const loadOnce = async () => {
@@ -23,10 +26,12 @@ export function lazy<Props extends object = object>(load: () => Promise<Componen
       throw error;
     }
   };
-  return function Lazy(properties: Props) {
+  function Lazy(properties: Props) {
     const { failure, reload } = useLoad(loadOnce, []);
     const Show = loaded;
     if (Show) return <Show {...properties} />;
     return failure ? <LoadFailure retry={reload} /> : <Loading />;
-  };
+  }
+  // A failure is shown with the component, which tries again.
+  return Object.assign(Lazy, { preload: () => void load().catch(() => undefined) });
 }

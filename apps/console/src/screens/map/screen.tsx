@@ -185,7 +185,7 @@ function SidePanel({ state }: { state: MapState }) {
         <SideList
           vehicles={vehicles}
           selected={selected}
-          isLoaded={fleet.mode.value !== undefined}
+          isLoaded={fleet.isComplete.value || fleet.vehicles.size > 0 || isCells}
           isCells={isCells && !found}
           isFiltered={search.value !== '' || hidden.value.size > 0}
           onSelect={onSelect}
