@@ -20,6 +20,7 @@ export const commonTexts = {
   },
   shortcuts: { title: ['Keyboard shortcuts', 'Raccourcis clavier'], search: ['Search', 'Rechercher'] },
   skipToContent: ['Skip to the content', 'Aller au contenu'],
+  labelled: (name: string, value: string) => [`${name}: ${value}`, `${name}\u00a0: ${value}`],
   loading: ['Loading…', 'Chargement…'],
   notFound: {
     title: ['There is no such page', 'Cette page n’existe pas'],

@@ -105,7 +105,6 @@ export const vehicleTexts = {
   },
   trips: {
     map: ['Map of the trip', 'Carte du trajet'],
-    list: ['Trips', 'Trajets'],
     today: ['Today', 'Aujourd’hui'],
     none: ['No trips in this week', 'Aucun trajet cette semaine'],
     choose: ['Choose a trip', 'Choisissez un trajet'],
@@ -257,7 +256,7 @@ export const vehicleTexts = {
     ],
     noLowVoltage: [
       'The device reports no voltage of the 12 V battery.',
-      'Le boîtier ne transmet pas la tension de la batterie 12 V.',
+      'Le boîtier ne transmet pas la tension de la batterie 12\u00a0V.',
     ],
   },
   values: {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { texts } from '../../texts/texts.ts';
 import { Button } from './button.tsx';
 import { WarningIcon } from './icons.tsx';
@@ -50,10 +50,15 @@ interface TabsOptions {
   readonly tabs: readonly { readonly href: string; readonly name: string; readonly isCurrent: boolean }[];
 }
 
-/** Links between the parts of a screen. */
+/** Links between the parts of a screen; on a narrow page they scroll sideways to the current one. */
 export function Tabs({ label, tabs }: TabsOptions) {
+  const nav = useRef<HTMLElement>(null);
+  const current = tabs.find(({ isCurrent }) => isCurrent);
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current?.href, current?.name]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={nav}>
       {tabs.map(({ href, name, isCurrent }) => (
         <a key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
           {name}

@@ -38,7 +38,7 @@ function differences(before: Settings, now: Settings): string {
   const { settings } = texts.value.accounts;
   return names
     .filter((name) => before[name] !== now[name])
-    .map((name) => `${settings[name]}: ${before[name]} → ${now[name]}`)
+    .map((name) => texts.value.labelled(settings[name], `${before[name]} → ${now[name]}`))
     .join(', ');
 }
 

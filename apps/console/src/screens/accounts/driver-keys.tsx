@@ -89,7 +89,7 @@ export function DriverKeys({ username, appId }: DriverOptions) {
   };
   return (
     <section class="stack" aria-label={`${text.title}: ${username}`}>
-      <h3>{text.title}</h3>
+      <h2>{text.title}</h2>
       {failure && <p class="notice wrong">{failure}</p>}
       <div role="status">{isUnconfirmed.value && <p class="notice late">{text.unconfirmed}</p>}</div>
       {data.length === 0 ? (

@@ -1,6 +1,6 @@
 import './accounts.css';
 import type { ComponentChildren } from 'preact';
-import { Empty, Heading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading, Tabs } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';
 import { hasRole, isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -35,13 +35,12 @@ export function AccountsScreen() {
   return (
     <div class="page accounts">
       <Heading text={text.title} />
-      <nav class="account-tabs" aria-label={text.title}>
-        {tabs.filter(isAllowed).map((one) => (
-          <a key={one} href={pathOf(one)} aria-current={one === tab ? 'page' : undefined}>
-            {text.tabs[one]}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label={text.title}
+        tabs={tabs
+          .filter(isAllowed)
+          .map((one) => ({ href: pathOf(one), name: text.tabs[one], isCurrent: one === tab }))}
+      />
       {content[tab]()}
     </div>
   );

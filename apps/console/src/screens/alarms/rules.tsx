@@ -20,12 +20,12 @@ interface RowOptions {
 }
 
 function RuleRow({ rule, geofences, onChange, onDelete }: RowOptions) {
-  const { alarms, alarmRules: text } = texts.value;
+  const { alarms, alarmRules: text, labelled } = texts.value;
   const { name, kind, vehicleIds } = rule;
   return (
     <li class="rule-row">
       <strong>{name}</strong>
-      <span>{`${alarms.kinds[kind]}: ${conditionText(rule, geofences)}`}</span>
+      <span>{labelled(alarms.kinds[kind], conditionText(rule, geofences))}</span>
       <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
       <RowActions name={name} onChange={onChange} onDelete={onDelete} />
     </li>

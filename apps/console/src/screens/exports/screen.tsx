@@ -29,9 +29,9 @@ async function load(appId: string) {
 const isUnfinished = ({ state }: Job): boolean => state === 'QUEUED' || state === 'RUNNING';
 
 function Progress({ job }: { job: Job }) {
-  const { exports: text } = texts.value;
+  const { exports: text, labelled } = texts.value;
   const { state, progress, rows, bytes, reason, expiresAt } = job;
-  if (state === 'FAILED') return <p class="notice wrong">{`${text.states.FAILED}: ${reason ?? ''}`}</p>;
+  if (state === 'FAILED') return <p class="notice wrong">{labelled(text.states.FAILED, reason ?? '')}</p>;
   const amount = `${text.rows(formatNumber(rows))} · ${formatBytes(bytes)}`;
   const kept = expiresAt === undefined ? '' : ` · ${text.keptUntil(formatTime(expiresAt))}`;
   if (state === 'DONE') return <p class="muted">{`${text.states.DONE} · ${amount}${kept}`}</p>;

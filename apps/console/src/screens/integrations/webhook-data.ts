@@ -14,12 +14,12 @@ export const groupOf = (type: string): string => `${type.slice(0, type.indexOf('
 
 /** Names events for people: "Alarms", "Alarms: raised". */
 export function nameEvents(pattern: string): string {
-  const { webhooks: text } = texts.value;
+  const { webhooks: text, labelled } = texts.value;
   if (pattern === '*') return text.allTypes;
   const group = text.events[groupOf(pattern)];
   const own = text.events[pattern];
   if (group === undefined || own === undefined) return pattern;
-  return pattern.endsWith('*') ? own : `${group}: ${own}`;
+  return pattern.endsWith('*') ? own : labelled(group, own);
 }
 
 /** Loads the webhooks of an application. @throws CallFailure */

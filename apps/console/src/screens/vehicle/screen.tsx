@@ -23,7 +23,7 @@ const tabs = ['now', 'charts', 'battery', 'trips', 'values', 'access', 'records'
 type Tab = (typeof tabs)[number];
 
 function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
-  const { vehicle: text, connection: connectionText } = texts.value;
+  const { vehicle: text, connection: connectionText, labelled } = texts.value;
   const { id, appId, plate, brand, model, vin, lastContact, parkedSince, location } = vehicle;
   const connection = fleet.connection.value;
   return (
@@ -38,7 +38,7 @@ function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
       {parkedSince && (
         <span class="muted" title={formatFull(parkedSince)}>{`${text.parkedSince} ${formatTime(parkedSince)}`}</span>
       )}
-      <span class="muted">{`${text.lastContact}: ${lastContact ? formatAgo(lastContact) : text.never}`}</span>
+      <span class="muted">{labelled(text.lastContact, lastContact ? formatAgo(lastContact) : text.never)}</span>
       {connection.state === 'lost' && (
         <span class="notice late">{connectionText.lost(formatTime(connection.sinceMs))}</span>
       )}

@@ -258,13 +258,13 @@ function TripRow({ trip, isSelected, onSelect }: { trip: Trip; isSelected: boole
 /** The trips by the day on which they started, newest first. */
 function TripList({ trips, selected, onSelect }: TripListOptions) {
   const days = [...new Set(trips.map(({ timestamp }) => formatDay(timestamp)))];
-  const { list, today } = texts.value.trips;
+  const { today } = texts.value.trips;
   const thisDay = formatDay(Date.now());
   return (
-    <section class="trips-list" aria-label={list}>
+    <div class="trips-list">
       {days.map((day) => (
         <section key={day}>
-          <h3>{day === thisDay ? today : day}</h3>
+          <h2>{day === thisDay ? today : day}</h2>
           <ul aria-label={day}>
             {trips
               .filter(({ timestamp }) => formatDay(timestamp) === day)
@@ -279,7 +279,7 @@ function TripList({ trips, selected, onSelect }: TripListOptions) {
           </ul>
         </section>
       ))}
-    </section>
+    </div>
   );
 }
 

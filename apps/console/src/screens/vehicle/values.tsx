@@ -68,7 +68,7 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
         <Empty title={map.noMatch} />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
-        <section class="card table-frame" tabIndex={0} aria-label={vehiclePage.tabs.values}>
+        <section class="card table-frame" tabIndex={0} aria-label={vehicle.plate}>
           <table class="table">
             <thead>
               <tr>
