@@ -18,11 +18,15 @@ const timeoutMs = 120_000;
 const readingsOfYear = 525_600;
 const panMs = 10_000;
 const settlingMs = 5000;
+const slowConnection = { latency: 200, downloadThroughput: 50_000, uploadThroughput: 50_000 };
+const slowRounds = 5;
+const slowFleetSize = 1000;
 
 const options = {
-  part: ['all', 'map, list, chart, or all of them'],
+  part: ['all', 'map, list, chart, or all of these; or slow, the map over 50 kB/s'],
   rate: [2000, 'uploads/s while the map is watched, each for a different vehicle'],
   mapSeconds: [60, 'seconds per map; the figures in docs/performance.md are for 600'],
+  vehicles: [0, 'vehicles on the map; 10,000 and then 50,000 without it'],
 } as const;
 
 interface Console {
@@ -56,7 +60,9 @@ async function growFleet(pool: Pool, { applicationId }: BenchFleet, count: numbe
 }
 
 async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
-  const context = await browser.newContext({ baseURL: httpUrl, locale: 'en-GB', viewport });
+  // A service worker would answer from a cache of its own.
+  const options = { baseURL: httpUrl, locale: 'en-GB', viewport, serviceWorkers: 'block' } as const;
+  const context = await browser.newContext(options);
   const page = await context.newPage();
   page.setDefaultTimeout(timeoutMs);
   await openSignedIn({ page }, '/profile', account);
@@ -111,7 +117,13 @@ async function watchMap(console_: Console, path: string, seconds: number): Promi
   await delay(settlingMs);
   await page.evaluate(countFrames);
   const [heapBefore, bytesBefore, watchStart] = [await heapMiB(client), bytes, performance.now()];
-  const watched = await measureFrames(page, () => delay(seconds * 1000));
+  let heapEarly = heapBefore;
+  const watched = await measureFrames(page, async () => {
+    const early = Math.min(60, seconds);
+    await delay(early * 1000);
+    heapEarly = await heapMiB(client);
+    await delay((seconds - early) * 1000);
+  });
   const rate = (bytes - bytesBefore) / ((performance.now() - watchStart) / 1000);
   const heapAfter = await heapMiB(client);
   const panned = await measureFrames(page, () => pan(page));
@@ -121,6 +133,7 @@ async function watchMap(console_: Console, path: string, seconds: number): Promi
     'frames/s': watched,
     'frames/s while dragged': panned,
     'JavaScript heap at the start, MiB': heapBefore,
+    'after a minute, MiB': heapEarly,
     'at the end, MiB': heapAfter,
     'received, kB/s': rate / 1000,
     'load average': loadavg()[0] ?? Number.NaN,
@@ -129,13 +142,13 @@ async function watchMap(console_: Console, path: string, seconds: number): Promi
 
 async function measureMap(
   console_: Console,
-  { rate, mapSeconds }: { rate: number; mapSeconds: number },
+  { rate, mapSeconds, vehicles }: { rate: number; mapSeconds: number; vehicles: number },
 ): Promise<void> {
   const { engines, fleet } = console_;
   const shape = { connections: rate, inFlight: 4 };
   const platform = await startOdograph(engines, fleet, shape);
   const columns: [view: string, figures: Record<string, number>][] = [];
-  for (const size of fleetSizes) {
+  for (const size of vehicles === 0 ? fleetSizes : [vehicles]) {
     await growFleet(engines.pool, fleet, size);
     const views = { 'whole fleet': '/map', 'one city': `/map?vehicle=${fleet.vehicles[0]?.vehicleId}` };
     for (const [view, path] of Object.entries(views)) {
@@ -187,6 +200,35 @@ async function measureList(console_: Console): Promise<void> {
   );
 }
 
+/** Opens the map for the first time over a slow connection. @returns milliseconds until its list and its map are shown */
+async function openSlowly(console_: Console): Promise<readonly [list: number, map: number]> {
+  const page = await signIn(console_);
+  const client = await page.context().newCDPSession(page);
+  await client.send('Network.clearBrowserCache');
+  await client.send('Network.emulateNetworkConditions', { offline: false, ...slowConnection });
+  const start = performance.now();
+  await page.goto('/map', { waitUntil: 'commit' });
+  await page.locator('.vehicle-row').first().waitFor();
+  const list = performance.now() - start;
+  await page.locator('.map-frame canvas').waitFor();
+  const map = performance.now() - start;
+  await page.context().close();
+  return [list, map];
+}
+
+async function measureSlow(console_: Console): Promise<void> {
+  await spreadFleet(console_.engines.pool);
+  const rounds: (readonly [number, number])[] = [];
+  for (let round = 0; round < slowRounds; round += 1) rounds.push(await openSlowly(console_));
+  printTable(
+    [`map of ${figure(slowFleetSize)} vehicles, nothing cached, 50 kB/s`, `ms, fastest of ${slowRounds}`],
+    [
+      ['until the first vehicles of the list', Math.min(...rounds.map(([list]) => list))],
+      ['until the map is drawn', Math.min(...rounds.map(([, map]) => map))],
+    ],
+  );
+}
+
 /** Stores a reading a minute for a year. */
 async function fillYear(pool: Pool, { applicationId, vehicles }: BenchFleet): Promise<number> {
   const vehicleId = vehicles[1]?.vehicleId ?? 0;
@@ -223,11 +265,11 @@ export const benchmark = defineBenchmark(
   'map, table and chart of the console in Chromium, with software rendering',
   options,
   async (engines, { part, ...settings }) => {
-    if (!['all', 'map', 'list', 'chart'].includes(part)) {
-      throw new UsageError(`--part must be map, list, chart or all, not ${part}`);
+    if (!['all', 'map', 'list', 'slow', 'chart'].includes(part)) {
+      throw new UsageError(`--part must be map, list, slow, chart or all, not ${part}`);
     }
     await build();
-    const fleet = await createFleet(engines.pool, settings.rate);
+    const fleet = await createFleet(engines.pool, part === 'slow' ? slowFleetSize : settings.rate);
     const { httpUrl } = await startServices(engines, ['query', 'fleet', 'console']);
     const browser = await startBrowser();
     engines.onStop('browser', () => browser.close());
@@ -240,6 +282,7 @@ export const benchmark = defineBenchmark(
     const console_ = { engines, fleet, httpUrl, browser, account };
     if (part === 'map' || part === 'all') await measureMap(console_, settings);
     if (part === 'list' || part === 'all') await measureList(console_);
+    if (part === 'slow') await measureSlow(console_);
     if (part === 'chart' || part === 'all') await measureChart(console_);
   },
 );
