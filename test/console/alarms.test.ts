@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -277,26 +277,6 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.waitForURL(new RegExp(`app=${fleet.application.appId}`));
     await page.getByRole('list', { name: 'Rules' }).getByText('Motorway').waitFor();
     expect(await page.getByRole('button', { name: 'New rule' }).count()).toBe(0);
-    await page.context().close();
-  });
-
-  it('no screen has a barrier that axe finds serious, in light and dark', async () => {
-    const { page } = await open('/alarms');
-    for (const [path, act, sign] of [
-      ['/alarms', undefined, page.getByRole('link', { name: 'MV-100-AA' })],
-      ['/alarms/rules', undefined, page.getByRole('button', { name: 'Change: Motorway' })],
-      ['/alarms/rules', 'New rule', page.getByLabel('Speed above, km/h')],
-      ['/alarms/geofences', undefined, page.getByRole('button', { name: 'Change: Depot' })],
-      ['/alarms/geofences', 'New circle', page.getByLabel('Radius, m')],
-    ] as const) {
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(path);
-      if (act) await page.getByRole('button', { name: act }).click();
-      await sign.first().waitFor();
-      expect([path, await findBarriers(page)]).toEqual([path, []]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect([path, 'dark', await findBarriers(page, ['color-contrast'])]).toEqual([path, 'dark', []]);
-    }
     await page.context().close();
   });
 });

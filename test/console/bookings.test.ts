@@ -3,7 +3,7 @@ import { createVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
+import { type ConsoleSetup, startConsole } from './console.fixture.ts';
 
 let setup: ConsoleSetup;
 let operator: string;
@@ -149,16 +149,4 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     ]);
     await page.context().close();
   });
-
-  it.each(['/bookings', '/bookings/spots', '/bookings/requests'])(
-    'has no barrier that axe finds serious: %s',
-    async (path) => {
-      await book(await createBookable(`AX-${path.length}-DD`), 0, 30, 'driver-20');
-      const { page } = await setup.open(path, operator);
-      await page.getByRole('heading', { name: 'Bookings' }).waitFor();
-      await page.getByText('Loading').waitFor({ state: 'hidden' });
-      expect(await findAllBarriers(page)).toEqual([]);
-      await page.context().close();
-    },
-  );
 });

@@ -124,14 +124,42 @@ interface AxeResult {
   }[];
 }
 
-/** Lists what axe finds serious on a page as it is now. @param rules all of them without it */
+/** Lists what axe finds on a page as it is now. @param rules all of them without it */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger, which the content security policy does not bind.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate(
     `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
   )) as AxeResult;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
+  );
+}
+
+/** Runs in the page, whose types the tests do not have. */
+const overflowing = `(() => {
+  const isScrolled = (element) => /auto|scroll|hidden|clip/.test(getComputedStyle(element).overflowX);
+  const describe = ({ tagName, className, textContent }) =>
+    \`\${tagName.toLowerCase()}.\${className}: \${textContent.trim().slice(0, 60)}\`;
+  const found = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const { right, left, width } = element.getBoundingClientRect();
+    if (element.matches('.visually-hidden') || width <= 1 || !element.checkVisibility({ visibilityProperty: true })) continue;
+    let frame = element.parentElement;
+    while (frame && !isScrolled(frame)) frame = frame.parentElement;
+    if (!frame && (right > innerWidth + 1 || left < -1)) found.push('beyond the page: ' + describe(element));
+    const isText = [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim() !== '');
+    const { textOverflow, display } = getComputedStyle(element);
+    if (!isText || display === 'inline' || textOverflow === 'ellipsis' || element.matches('pre, select')) continue;
+    if (element.scrollWidth > element.clientWidth + 1) found.push('cut or spilt: ' + describe(element));
+  }
+  for (const element of [document.documentElement, document.querySelector('#content')]) {
+    if (element && element.scrollWidth > element.clientWidth) found.push('scrolls sideways: ' + describe(element));
+  }
+  return found;
+})()`;
+
+/** Lists the elements of a page that exceed its width, and the texts that exceed their elements. */
+export async function findOverflow(page: Page): Promise<string[]> {
+  return (await page.evaluate(overflowing)) as string[];
 }

@@ -249,19 +249,4 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     expect(await page.getByRole('button', { name: /Unlink|secret|Delete/ }).count()).toBe(0);
     await page.context().close();
   });
-
-  it('has no barrier that axe finds serious, in light and dark', async () => {
-    const vehicle = await createVehicle(setup.platform.db, setup.application);
-    const { page } = await setup.open('/devices', await setup.accountOf('administrator'));
-    for (const [path, sign] of [
-      ['/devices', page.getByRole('cell', { name: vehicle.deviceId })],
-      [`/devices/${vehicle.deviceId}`, page.getByRole('button', { name: 'Create a device key' })],
-      ['/devices?add=one', page.getByRole('button', { name: 'Create device' })],
-    ] as const) {
-      await page.goto(path);
-      await sign.waitFor();
-      expect([path, await findAllBarriers(page)]).toEqual([path, []]);
-    }
-    await page.context().close();
-  });
 });

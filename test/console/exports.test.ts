@@ -33,11 +33,6 @@ describe.skipIf(!hasBrowser)('exports', () => {
     await page.getByRole('button', { name: 'Create export' }).click();
     const file = page.getByRole('link', { name: /^Download: .*Readings · CSV/ });
     await file.waitFor();
-    for (const width of [390, 820, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    }
-    expect(await findAllBarriers(page)).toEqual([]);
     const [download] = await Promise.all([page.waitForEvent('download'), file.click()]);
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
     expect([lines.length, lines[0]?.startsWith('vehicle,time,')]).toEqual([readings + 1, true]);

@@ -37,7 +37,6 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByLabel('Address').fill(receiver.url);
     await page.getByLabel('Alarms', { exact: true }).check();
     await page.getByLabel('finished').check();
-    expect(await findAllBarriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
     const secret = await secretShown(page).innerText();
     await page.getByRole('link', { name: receiver.url }).click();
@@ -51,7 +50,6 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     const log = page.getByRole('list', { name: 'Deliveries of the last three days' });
     await log.getByText('Webhook: test').waitFor();
     await log.getByText('answered 204').waitFor();
-    expect(await findAllBarriers(page)).toEqual([]);
     expect(errors).toEqual([]);
     await page.context().close();
   });
@@ -131,22 +129,6 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByText('This application is not published').waitFor();
     const { appId } = setup.application;
     expect((await setup.admin.get(`/v1/x/admin/gbfs/${appId}`)).body.error).toBe('NOT_FOUND');
-    await page.context().close();
-  });
-
-  it.each([390, 820, 1440])('fits a page of %i pixels', async (width) => {
-    const { page } = await openAs('administrator', '/integrations');
-    await page.setViewportSize({ width, height: 800 });
-    const widest = () => page.evaluate('document.querySelector("#content").scrollWidth') as Promise<number>;
-    for (const tab of ['Webhooks', 'Sources', 'GBFS', 'Reports']) {
-      await page.getByRole('navigation', { name: 'Integrations' }).getByRole('link', { name: tab }).click();
-      await page
-        .getByRole('navigation', { name: 'Integrations' })
-        .locator('[aria-current]', { hasText: tab })
-        .waitFor();
-      await page.getByText('Loading…').waitFor({ state: 'detached' });
-      expect(await widest()).toBeLessThanOrEqual(width);
-    }
     await page.context().close();
   });
 

@@ -5,7 +5,7 @@ import { createPmtiles } from '@odograph/testkit/pmtiles';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeLatest } from '../../services/query/query.fixture.ts';
-import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
+import { type ConsoleSetup, startConsole } from './console.fixture.ts';
 import { createAccount } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
@@ -28,11 +28,6 @@ describe.skipIf(!hasBrowser)('the settings of the map', () => {
       .split(',')
       .map(Number);
     expect([west <= 1.8, south <= 47.8, east >= 2.2, north >= 48.2]).toEqual([true, true, true, true]);
-    for (const width of [390, 820, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    }
-    expect(await findAllBarriers(page)).toEqual([]);
 
     const file = join(directory, 'area.pmtiles');
     await writeFile(file, 'no map');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -246,30 +246,6 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.getByText('There is no such page').waitFor();
     expect((await page.goto('/nowhere'))?.status()).toBe(404);
     await page.getByText('There is no such page').waitFor();
-    await page.context().close();
-  });
-
-  it('no screen has a barrier that axe finds serious, in light and dark', async () => {
-    const { page } = await open('/map');
-    for (const [path, sign] of [
-      [`/map?vehicle=${fleet.moving.id}`, page.getByRole('button', { name: 'Last trip' })],
-      ['/vehicles', page.getByRole('cell', { name: 'MV-100-AA' })],
-      [`/vehicles/${fleet.moving.id}`, page.getByRole('heading', { name: 'Battery' })],
-      [`/vehicles/${fleet.moving.id}/charts`, page.getByRole('img', { name: 'Charge' })],
-      [`/vehicles/${fleet.moving.id}/trips`, page.getByRole('button', { name: 'Play' })],
-      [`/vehicles/${fleet.parked.id}/commands`, page.getByRole('button', { name: 'Sound the horn' })],
-      ['/pipeline', page.getByRole('heading', { name: 'Quarantine' })],
-      ['/audit', page.getByLabel('Actor, action or subject')],
-      ['/profile', page.getByRole('heading', { name: 'Display' })],
-    ] as const) {
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(path);
-      await sign.waitFor();
-      expect([path, await findBarriers(page)]).toEqual([path, []]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      // The rest does not depend on colours.
-      expect([path, 'dark', await findBarriers(page, ['color-contrast'])]).toEqual([path, 'dark', []]);
-    }
     await page.context().close();
   });
 });

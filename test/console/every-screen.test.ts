@@ -1,0 +1,174 @@
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createOperator, createUser } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadServices } from '../../services/platform/services.ts';
+import { findBarriers, findOverflow, signedInOptions, startBrowser, watchPage } from './browser.fixture.ts';
+import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
+
+let platform: TestPlatform;
+let browser: Browser;
+let fleet: TestFleet;
+let screens: readonly Screen[];
+
+/** A screen with data, in either language. */
+interface Screen {
+  readonly path: string;
+  /** Selects what its data shows. */
+  readonly sign: string;
+  /** Selects what is clicked first. */
+  readonly click?: string;
+  /** Of administrators of the whole platform, who see the data of other tests, too. */
+  readonly isOfPlatform?: true;
+}
+
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+/** Gives the moving vehicle CAN data, a sensor, missing readings, keys, a booking and a privacy interval. */
+async function addHistory({ application, moving }: TestFleet): Promise<void> {
+  const detailed = (sequence: number, ago: number) => ({
+    ...reading({ ago, speed: 36, driven: 19 }),
+    ...{ sequence, electric: { soc: 80, soh: 96, voltage: 400, maxEnergy: 52 }, can: [{ key: 'rpm', value: '2100' }] },
+    sensors: [{ name: 'cold room', data: [{ key: 'temperature', value: '4.5' }] }],
+  });
+  const issuer = await createUser(platform.db, application, { vehicleIds: [moving.id], role: 'manager' });
+  await moving.device.upload([detailed(1, 120), detailed(2, 110), detailed(5, 60)]);
+  await sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until, issued_by) values
+    (${moving.id}::integer, 'anna', 'DRIVE', now() - interval '1 day', now() + interval '1 day', ${issuer.id}),
+    (${moving.id}::integer, 'ben', 'LOCK_UNLOCK', now() - interval '3 days', now() - interval '2 days', null)`.execute(
+    platform.db,
+  );
+  await sql`insert into privacy_period values
+    (${moving.id}::integer, tstzrange(now() - interval '3 hours', now() - interval '2 hours'))`.execute(platform.db);
+}
+
+/** Fills every list of the console. @returns the id of the webhook */
+async function addRecords({ application, moving, parked, hidden }: TestFleet): Promise<{ webhookId: string }> {
+  const api = clientWithToken(platform.httpUrl, application.token);
+  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  const { appId } = application;
+  const post = async (path: string, body: object, client = api) => {
+    const answer = await client.post(path, body);
+    expect([path, answer.status, answer.body.error]).toEqual([path, 200, undefined]);
+    return answer.body;
+  };
+  const vehicleId = moving.id;
+  await post('/v1/vehicle/privacy/on', { vehicleId: hidden.id });
+  await post('/v1/x/alarm-rules', { name: 'Motorway', kind: 'speed', parameters: { limitKmh: 30 } });
+  const geometry = { type: 'Point', coordinates: [2.35, 48.85] };
+  await post('/v1/x/geofences', { name: 'Depot', geometry, radiusMetres: 300 });
+  const driver = 'a-driver-with-a-long-name@fleet.example';
+  await post(`/v1/vehicle/${vehicleId}/booking`, { from: inHours(1), until: inHours(20), type: 'BOOKING', driver });
+  const place = { address: '1 rue de Rivoli', zipcode: '75001', city: 'Paris', country: 'France' };
+  await post('/v1/parkings', { name: 'Depot', ...place, latitude: 48.85, longitude: 2.35 });
+  await post('/v1/vehicle', { plate: 'RQ-100-AA', request: 'OBD device' });
+  const seconds = Math.floor(Date.now() / 1000);
+  await post('/v1/x/exports', { format: 'csv', from: seconds - 86_400, until: seconds });
+  const webhook = await post('/v1/x/webhooks', { url: 'https://receiver.invalid/a/long/path', types: ['trip.*'] });
+  await post('/v1/x/admin/sources', { appId, format: 'flespi', createDevices: true }, admin);
+  await parked.device.upload('not JSON');
+  await moving.device.upload([reading({ speed: 50, driven: 20 })]);
+  await eventually(async () => expect((await api.get('/v1/x/alarms')).body.alarms).toHaveLength(1));
+  return { webhookId: webhook.id };
+}
+
+function screensOf({ application: { appId }, moving, parked }: TestFleet, webhookId: string): readonly Screen[] {
+  const vehicle = `/vehicles/${moving.id}`;
+  return [
+    { path: '/map', sign: '.map-side >> text=MV-100-AA' },
+    { path: `/map?vehicle=${moving.id}`, sign: '.vehicle-card' },
+    { path: '/map/settings', sign: 'input[type=file]', isOfPlatform: true },
+    { path: '/vehicles', click: '.column-choice summary', sign: 'td >> text=MV-100-AA' },
+    { path: '/vehicles?add=one', sign: 'form' },
+    { path: '/vehicles?add=file', sign: 'input[type=file]' },
+    { path: vehicle, sign: 'text=cold room' },
+    { path: `${vehicle}/charts`, sign: '.chart canvas' },
+    { path: `${vehicle}/battery`, sign: '.chart canvas' },
+    { path: `${vehicle}/trips`, sign: '.trips-main canvas' },
+    { path: `${vehicle}/values`, sign: 'text=rpm' },
+    { path: `${vehicle}/access`, sign: 'text=ben' },
+    { path: `${vehicle}/records`, sign: 'summary' },
+    { path: `/vehicles/${parked.id}/commands`, click: '.command-group button', sign: 'dialog' },
+    { path: `${vehicle}/details`, sign: '.details-card .row' },
+    { path: `/replay?vehicles=${moving.id},${parked.id}`, sign: 'input[type=range]' },
+    { path: '/devices', sign: `text=${moving.deviceId}` },
+    { path: `/devices/${moving.deviceId}`, sign: 'text=MV-100-AA' },
+    { path: '/devices?add=one', sign: 'form' },
+    { path: '/devices?add=file', sign: 'input[type=file]' },
+    { path: '/exports', sign: '.export-list li' },
+    { path: '/exports/imports', sign: 'input[type=file]' },
+    { path: '/alarms', sign: 'main >> text=MV-100-AA' },
+    { path: '/alarms/rules', sign: 'text=Motorway' },
+    { path: '/alarms/rules', click: '.button.primary', sign: 'form' },
+    { path: '/alarms/geofences', sign: 'text=Depot' },
+    { path: '/alarms/geofences', click: '.button.primary', sign: 'form' },
+    { path: '/bookings', sign: 'text=MV-100-AA' },
+    { path: '/bookings', click: '.button.primary', sign: 'dialog form' },
+    { path: '/bookings/spots', sign: 'text=Depot' },
+    { path: '/bookings/requests', sign: 'text=RQ-100-AA' },
+    { path: '/integrations', sign: 'text=receiver.invalid' },
+    { path: '/integrations', click: '.button.primary', sign: 'form' },
+    { path: `/integrations?webhook=${webhookId}`, sign: 'text=receiver.invalid' },
+    { path: '/integrations/sources', sign: '.source-row' },
+    { path: '/integrations/gbfs', sign: 'form' },
+    { path: '/integrations/reports', sign: 'code' },
+    { path: '/accounts', sign: `text=${appId}` },
+    { path: `/accounts/applications/${appId}`, sign: 'form' },
+    { path: '/accounts/users', click: 'details.user summary', sign: '.user-body table' },
+    { path: '/accounts/operators', sign: 'details.user', isOfPlatform: true },
+    { path: '/accounts/data', sign: 'form' },
+    { path: '/pipeline', sign: `text=${parked.deviceId}`, isOfPlatform: true },
+    { path: '/audit', click: '.audit-row summary', sign: '.audit-details' },
+    { path: '/profile', sign: 'form' },
+    { path: '/nowhere', sign: '.placeholder' },
+    { path: '/docs/devices', sign: 'h2' },
+  ];
+}
+
+describe.skipIf(!hasBrowser)('every screen of the console', () => {
+  beforeAll(async () => {
+    [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
+    fleet = await createTestFleet(platform);
+    await addHistory(fleet);
+    const { webhookId } = await addRecords(fleet);
+    screens = screensOf(fleet, webhookId);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await fleet?.stop();
+    await platform?.stop();
+  });
+
+  it.each([
+    { width: 390, locale: 'fr-FR', colorScheme: 'dark' },
+    { width: 820, locale: 'en-GB', colorScheme: 'light' },
+    { width: 1440, locale: 'fr-FR', colorScheme: 'light' },
+  ] as const)(
+    'fits $width pixels in $locale, $colorScheme, and axe finds nothing',
+    { timeout: 600_000 },
+    async ({ width, locale, colorScheme }) => {
+      const faults: [path: string, faults: string[]][] = [];
+      for (const isOfPlatform of [undefined, true] as const) {
+        const { cookie } = await createOperator(platform.db, {
+          ...(isOfPlatform !== true && { applicationIds: [fleet.application.id] }),
+        });
+        const viewport = { width, height: 844 };
+        const options = { ...signedInOptions(platform.httpUrl, cookie), locale, colorScheme, viewport };
+        const { page } = await watchPage(browser, platform.httpUrl, options);
+        for (const { path, sign, click } of screens.filter((one) => one.isOfPlatform === isOfPlatform)) {
+          await page.goto(path);
+          if (click !== undefined) await page.locator(click).first().click();
+          await page.locator(sign).first().waitFor();
+          const found = [...(await findOverflow(page)), ...(await findBarriers(page))];
+          if (found.length > 0) faults.push([path, found]);
+        }
+        await page.context().close();
+      }
+      expect(faults).toEqual([]);
+    },
+  );
+});
