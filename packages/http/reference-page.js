@@ -1,8 +1,13 @@
-// Swagger UI gives the fields of parameters no name; screen readers read that of the parameter.
+// Swagger UI gives these fields no name for screen readers.
+const nameOf = (field) => {
+  if (field.id === 'servers') return 'Server';
+  if (field.matches('.examples-select-element')) return 'Example';
+  return field.closest('tr[data-param-name]')?.dataset.paramName;
+};
+
 new MutationObserver(() => {
-  for (const row of document.querySelectorAll('tr[data-param-name]')) {
-    for (const field of row.querySelectorAll(':is(select, input, textarea):not([aria-label])')) {
-      field.setAttribute('aria-label', row.dataset.paramName);
-    }
+  for (const field of document.querySelectorAll('.swagger-ui :is(select, input, textarea):not([aria-label])')) {
+    const name = nameOf(field);
+    if (name !== undefined) field.setAttribute('aria-label', name);
   }
 }).observe(document.body, { childList: true, subtree: true });

@@ -1,6 +1,7 @@
+import { createOperator } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findBarriers, watchPage } from './browser.fixture.ts';
+import { findBarriers, signedInOptions, watchPage } from './browser.fixture.ts';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
 
 describe.skipIf(!hasBrowser)('signing in to the console', () => {
@@ -44,12 +45,6 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     await page.waitForURL((url) => url.pathname.startsWith(path));
     await page.waitForFunction(`document.title.includes('${title}')`);
     await page.waitForLoadState('networkidle');
-    if (path === '/docs') {
-      await page.goto('/docs#/alarms/getAlarms');
-      await page.reload();
-      await page.locator('tr[data-param-name] select[aria-label]').first().waitFor();
-      expect(await findBarriers(page, ['select-name', 'label'])).toEqual([]);
-    }
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     // The browser gives scripts no access to the cookie, and sends the Origin that a change needs.
     expect(await page.evaluate('document.cookie')).toBe('');
@@ -57,6 +52,16 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     expect(await page.evaluate(signOut)).toBe(200);
     await page.goto(path);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.context().close();
+  });
+
+  it('has a name for every field of the reference of the interface', async () => {
+    const { cookie } = await createOperator(setup.platform.db);
+    const options = signedInOptions(setup.platform.httpUrl, cookie);
+    const { page } = await watchPage(setup.browser, setup.platform.httpUrl, options);
+    await page.goto('/docs#/alarms/getAlarms');
+    await page.locator('tr[data-param-name] select[aria-label]').first().waitFor();
+    expect(await findBarriers(page, ['select-name', 'label'])).toEqual([]);
     await page.context().close();
   });
 });
