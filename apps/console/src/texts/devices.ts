@@ -84,8 +84,8 @@ export const deviceTexts = {
       'La plateforme n’accepte pas de boîtiers Teltonika : TELTONIKA_PORT vaut 0.',
     ],
     sourceText: [
-      'Devices of this model report through another system. Enter the address and the secret of a source there; create one under Integrations. OwnTracks and OsmAnd can use the password of the device instead.',
-      'Les boîtiers de ce modèle communiquent par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la sous Intégrations. OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
+      'Devices of this model report through another system. Enter the address and the secret of a source there; create one under Integrations.',
+      'Les boîtiers de ce modèle communiquent par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la sous Intégrations.',
     ],
     qrLabel: ['QR code of the settings', 'Code QR des réglages'],
     qrText: ['The same settings as JSON', 'Les mêmes réglages en JSON'],

@@ -65,7 +65,7 @@ export function DeviceForm({ models, vehicleId, onCreated }: FormOptions) {
   const isTeltonika = protocol === 'teltonika';
   const action = useAction();
   const submit = (form: HTMLFormElement) => {
-    void action.run(async () => onCreated({ secrets: await create(form, vehicleId), protocol }));
+    void action.run(async () => onCreated({ secrets: await create(form, vehicleId), model: model.value, protocol }));
   };
   return (
     <Form class="card form" onSubmit={submit}>

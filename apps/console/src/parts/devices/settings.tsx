@@ -7,6 +7,14 @@ import { texts } from '../../texts/texts.ts';
 import { SelectField } from '../forms/fields.tsx';
 import { CopyButton, CopyRows, SaveButton } from '../layout/copy.tsx';
 import { QrCode } from '../layout/qr-code.tsx';
+import {
+  AppCode,
+  osmandRows,
+  owntracksLink,
+  PlatformField,
+  traccarClientLink,
+  withoutSlash,
+} from './phone-settings.tsx';
 
 export type DeviceSecrets = Schema<'NewDevice'>;
 export type DeviceModel = Schema<'DeviceModel'>;
@@ -133,7 +141,7 @@ export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaO
   );
 }
 
-/** The settings of a device behind another system or app: mostly the secret of a source, some apps its own. */
+/** The settings of a device behind another system, which reports with the secret of a source. */
 function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
   const { devices: text } = texts.value;
   const rows = [
@@ -150,8 +158,49 @@ function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
   );
 }
 
+/** The settings of Traccar Client and OsmAnd on a phone with a secret of its own. */
+function OsmandSettings({ secrets }: { secrets: DeviceSecrets }) {
+  const { devices: text } = texts.value;
+  const platform = useSignal(location.origin);
+  const { deviceId, secret } = secrets;
+  const connection = { platform: withoutSlash(platform.value), deviceId, secret };
+  return (
+    <section class="card device-settings" aria-label={text.settings}>
+      <p class="notice late">{text.shownOnce}</p>
+      <PlatformField platform={platform} />
+      <CopyRows rows={[...osmandRows(connection), ...claimRow(secrets)]} />
+      <AppCode format="osmand" link={traccarClientLink(connection)} />
+    </section>
+  );
+}
+
+/** The MQTT mode of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
+const owntracksMqtt = 0;
+
+/** The settings of OwnTracks on a phone with a secret of its own: over MQTT, where the app keeps what is not acknowledged. */
+function OwntracksSettings({ secrets, urls }: SettingsOptions) {
+  const { devices: text, sources } = texts.value;
+  const chosen = useSignal(urls[0] ?? '');
+  const { deviceId, secret } = secrets;
+  const { host, port, isTls } = brokerOf(chosen.value);
+  const rows = [
+    [sources.fields.mode, 'MQTT'] as const,
+    ...rowsOf(settingsOf(secrets, chosen.value), secrets).filter(([name]) => name !== text.fields.topic),
+  ];
+  const account = { auth: true, usePassword: true, username: deviceId, password: secret, clientId: deviceId };
+  const broker = { mode: owntracksMqtt, host, port: Number(port), tls: isTls };
+  return (
+    <section class="card device-settings" aria-label={text.settings}>
+      <p class="notice late">{text.shownOnce}</p>
+      <AddressChoice urls={urls} chosen={chosen} />
+      <CopyRows rows={rows} />
+      <AppCode format="owntracks" link={owntracksLink({ ...broker, ...account, deviceId })} />
+    </section>
+  );
+}
+
 /** The settings of a device with its secret, to copy, to save or to scan: the only time that the secret is shown. */
-export function Settings({ secrets, urls }: SettingsOptions) {
+function MqttSettings({ secrets, urls }: SettingsOptions) {
   const { devices: text } = texts.value;
   const chosen = useSignal(urls[0] ?? '');
   const settings = settingsOf(secrets, chosen.value);
@@ -182,16 +231,19 @@ export function Settings({ secrets, urls }: SettingsOptions) {
   );
 }
 
-/** A device that has just been created. */
+/** A device that has just got a secret. */
 export interface CreatedDevice {
   readonly secrets: DeviceSecrets;
+  readonly model: string;
   readonly protocol: DeviceModel['protocol'];
 }
 
-/** The settings of a new device, which depend on its protocol. */
+/** The settings of a device with a new secret, which depend on its model. */
 export function NewSettings({ created, addresses }: { created: CreatedDevice; addresses: DeviceAddresses }) {
-  const { secrets, protocol } = created;
-  if (protocol === 'mqtt') return <Settings secrets={secrets} urls={addresses.urls} />;
+  const { secrets, model, protocol } = created;
+  if (protocol === 'mqtt') return <MqttSettings secrets={secrets} urls={addresses.urls} />;
+  if (model === 'owntracks') return <OwntracksSettings secrets={secrets} urls={addresses.urls} />;
+  if (model === 'osmand') return <OsmandSettings secrets={secrets} />;
   if (protocol === 'source') return <SourceSettings secrets={secrets} />;
   return <TeltonikaSettings title={texts.value.devices.settings} secrets={secrets} urls={addresses.teltonika} />;
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { type DeviceSecrets, loadAddresses, Settings } from '../../parts/devices/settings.tsx';
+import { type CreatedDevice, type DeviceAddresses, loadAddresses, NewSettings } from '../../parts/devices/settings.tsx';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { SelectField } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -24,7 +24,7 @@ type Question = 'secret' | 'certificates' | 'key' | 'tokens';
 
 /** A secret that was made just now, and is shown once. */
 type Shown =
-  | { readonly kind: 'secret'; readonly secrets: DeviceSecrets; readonly urls: readonly string[] }
+  | { readonly kind: 'secret'; readonly created: CreatedDevice; readonly addresses: DeviceAddresses }
   | { readonly kind: 'key'; readonly key: string };
 
 async function loadKey(id: string) {
@@ -38,13 +38,17 @@ async function loadKey(id: string) {
 }
 
 /** Carries out what was confirmed. @returns the secret to show. @throws CallFailure */
-async function carryOut(question: Question, id: string, overlapSeconds: number): Promise<Shown | undefined> {
+async function carryOut(
+  question: Question,
+  { deviceId: id, model, protocol }: DeviceDetail,
+  overlapSeconds: number,
+): Promise<Shown | undefined> {
   const params = { path: { id } };
   switch (question) {
     case 'secret': {
-      const { urls } = await loadAddresses();
+      const addresses = await loadAddresses();
       const call = api.POST('/v1/x/admin/devices/{id}/secret', { params, body: { overlapSeconds } });
-      return { kind: 'secret', secrets: await answerOf(call), urls };
+      return { kind: 'secret', created: { secrets: await answerOf(call), model, protocol }, addresses };
     }
     case 'key':
       return { kind: 'key', key: (await answerOf(api.POST('/v1/x/admin/devices/{id}/key', { params }))).key };
@@ -59,7 +63,7 @@ async function carryOut(question: Question, id: string, overlapSeconds: number):
 
 function ShownSecret({ shown }: { shown: Shown }) {
   const { devices: text } = texts.value;
-  if (shown.kind === 'secret') return <Settings secrets={shown.secrets} urls={shown.urls} />;
+  if (shown.kind === 'secret') return <NewSettings created={shown.created} addresses={shown.addresses} />;
   return (
     <div class="shown-key">
       <p class="notice late">{text.keyShownOnce}</p>
@@ -153,7 +157,7 @@ export function Credentials({ device, mayChange, onChanged }: CredentialsOptions
           question={question}
           deviceId={deviceId}
           onConfirm={async (overlapSeconds) => {
-            shown.value = await carryOut(question, deviceId, overlapSeconds);
+            shown.value = await carryOut(question, device, overlapSeconds);
             onChanged();
             key.reload();
           }}

@@ -1,9 +1,17 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { Schema } from '../../api/client.ts';
+import {
+  AppCode,
+  osmandRows,
+  owntracksLink,
+  type PhoneConnection,
+  PlatformField,
+  traccarClientLink,
+  withoutSlash,
+} from '../../parts/devices/phone-settings.tsx';
 import { Field } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { CopyButton, CopyRows } from '../../parts/layout/copy.tsx';
-import { QrCode } from '../../parts/layout/qr-code.tsx';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -18,13 +26,8 @@ export interface ShownSource {
   readonly secret?: string;
 }
 
-interface Connection {
-  /** The address of the platform, without a slash at the end. */
-  readonly platform: string;
+interface Connection extends PhoneConnection {
   readonly sourceId: string;
-  readonly secret: string;
-  /** The id of a phone's device. */
-  readonly deviceId: string;
 }
 
 const deviceIdForm = /^[A-Za-z0-9._:-]+$/;
@@ -62,28 +65,15 @@ output:
     retries: 1000000`;
 }
 
-const phoneUrl = ({ platform, secret, deviceId }: Connection): string =>
-  `${platform}/in/osmand/${encodeURIComponent(deviceId)}?secret=${secret}`;
-
 /** The HTTP mode of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
 const owntracksHttp = 3;
 
-/** Writes the address that configures OwnTracks (https://owntracks.org/booklet/features/remoteconfig/). */
-function owntracksLink({ platform, sourceId, secret, deviceId }: Connection): string {
-  const configuration = {
-    ...{ _type: 'configuration', mode: owntracksHttp, url: `${platform}/in/owntracks` },
-    ...{ auth: true, usePassword: true, username: sourceId, password: secret, deviceId },
-  };
-  return `owntracks:///config?inline=${encodeURIComponent(btoa(JSON.stringify(configuration)))}`;
-}
-
-/**
- * Writes the address that Traccar Client scans. The app removes the query of an https address, so the address uses the
- * scheme of the app, with the server as a parameter.
- */
-function traccarClientLink(connection: Connection): string {
-  const query = new URLSearchParams({ url: phoneUrl(connection), id: connection.deviceId });
-  return `org.traccar.client://config?${query}`;
+/** Writes the address that configures an app. */
+function linkOf(format: 'owntracks' | 'osmand', connection: Connection): string {
+  const { platform, sourceId, secret, deviceId } = connection;
+  if (format === 'osmand') return traccarClientLink(connection);
+  const account = { auth: true, usePassword: true, username: sourceId, password: secret, deviceId };
+  return owntracksLink({ mode: owntracksHttp, url: `${platform}/in/owntracks`, ...account });
 }
 
 function rowsOf(format: SourceFormat, connection: Connection): readonly (readonly [name: string, value: string])[] {
@@ -106,14 +96,7 @@ function rowsOf(format: SourceFormat, connection: Connection): readonly (readonl
       [fields.deviceId, deviceId],
     ];
   }
-  if (format === 'osmand') {
-    const query = '&lat={0}&lon={1}&timestamp={2}&accuracy={3}&altitude={4}&bearing={6}';
-    return [
-      [fields.traccarClient, phoneUrl(connection)],
-      [fields.osmand, phoneUrl(connection) + query],
-    ];
-  }
-  return [];
+  return format === 'osmand' ? osmandRows(connection) : [];
 }
 
 function File({ label, text }: { label: string; text: string }) {
@@ -128,18 +111,6 @@ function File({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** The code that configures an app; it holds the secret. */
-function AppCode({ format, connection }: { format: 'owntracks' | 'osmand'; connection: Connection }) {
-  const { qrLabels, qrTexts } = texts.value.sources;
-  const link = format === 'owntracks' ? owntracksLink(connection) : traccarClientLink(connection);
-  return (
-    <figure class="app-code">
-      <QrCode text={link} label={qrLabels[format]} />
-      <figcaption class="muted">{qrTexts[format]}</figcaption>
-    </figure>
-  );
-}
-
 /** Says to which devices the messages belong. */
 function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownSource; deviceId: string }) {
   const { sources: text } = texts.value;
@@ -151,7 +122,7 @@ function DeviceNote({ appId, source, deviceId }: { appId: string; source: ShownS
     </p>
   ) : (
     <p>
-      {text.existing(source.format)} <a href="/devices/new">{text.existingLink}</a>
+      {text.existing(source.format)} <a href="/devices?add=one">{text.existingLink}</a>
     </p>
   );
 }
@@ -190,7 +161,7 @@ export function SourceSetup({ appId, source, onClose }: SourceSetupOptions) {
   const { format, sourceId, secret } = source;
   const isPhone = format === 'owntracks' || format === 'osmand';
   const connection = {
-    ...{ platform: platform.value.trim().replace(/\/+$/, ''), sourceId },
+    ...{ platform: withoutSlash(platform.value), sourceId },
     ...{ secret: secret ?? 'SECRET', deviceId: deviceId.value.trim() },
   };
   const rows = rowsOf(format, connection);
@@ -206,23 +177,12 @@ export function SourceSetup({ appId, source, onClose }: SourceSetupOptions) {
           <CopyRows rows={[[integrations.secret, secret]]} />
         </>
       )}
-      <Field label={text.platform} hint={text.platformHint}>
-        {(input) => (
-          <input
-            {...input}
-            class="input"
-            type="url"
-            value={platform.value}
-            onInput={({ currentTarget }) => assign(platform, currentTarget.value)}
-          />
-        )}
-      </Field>
-      {connection.platform.startsWith('http:') && <p class="notice late">{text.insecure}</p>}
+      <PlatformField platform={platform} />
       {isPhone && <PhoneField deviceId={deviceId} maxLength={source.createDevices ? maxCreatedLength : maxIdLength} />}
       {rows.length > 0 && <CopyRows rows={rows} />}
       {format === 'traccar' && <File label={text.files.traccar} text={traccarXml(connection)} />}
       {format === 'tesla' && <File label={text.files.tesla} text={teslaPipeline(connection)} />}
-      {isPhone && secret !== undefined && <AppCode format={format} connection={connection} />}
+      {isPhone && secret !== undefined && <AppCode format={format} link={linkOf(format, connection)} />}
       <DeviceNote appId={appId} source={source} deviceId={connection.deviceId} />
       <div class="row">
         <Button onClick={onClose}>{integrations.done}</Button>
