@@ -109,25 +109,40 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
-  it('publishes an application as GBFS, and names an invalid field', async () => {
+  it('publishes an application as GBFS, shows a fault at its field, and keeps members without a field', async () => {
     const { page } = await openAs('administrator', '/integrations/gbfs');
-    const settings = page.getByRole('form', { name: 'Settings' }).getByRole('textbox');
-    const proposed = await settings.inputValue();
+    const settings = page.getByRole('form', { name: 'Settings' });
+    await settings.getByText('Settings as a file').click();
+    const file = JSON.stringify({ system: { start_date: '2026-03-02', feed_contact_email: 'data@share.example' } });
+    await settings
+      .getByLabel('Open a file')
+      .setInputFiles({ name: 'gbfs.json', mimeType: 'application/json', buffer: Buffer.from(file) });
+    await settings.getByText('system.start_date').waitFor();
+    await settings.getByLabel('Time zone').fill('Mars/Base');
     await page.getByRole('button', { name: 'Publish' }).click();
-    await page
-      .getByText(/feed_contact_email/)
-      .last()
-      .waitFor();
-    await settings.fill(proposed.replace('"feed_contact_email": ""', '"feed_contact_email": "data@share.example"'));
+    const zone = settings.locator('.field', { has: page.getByLabel('Time zone') });
+    await zone.getByRole('alert').filter({ hasText: 'must be a name of the IANA database' }).waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    await settings.getByLabel('Time zone').fill('Europe/Paris');
+    await settings.getByLabel('Price per minute').waitFor({ state: 'detached' });
+    await settings.getByRole('button', { name: 'Add a vehicle type' }).click();
+    const added = settings.getByRole('region', { name: 'Vehicle type 2' });
+    await added.getByLabel('Type id').fill('bike');
+    await added.getByLabel('Form').selectOption('bicycle');
+    await added.getByLabel('Propulsion').selectOption('human');
     await page.getByRole('button', { name: 'Publish' }).click();
     const published = page.getByRole('region', { name: 'Published' });
     const address = await published.locator('dd code').innerText();
     expect((await fetch(address)).status).toBe(200);
     expect(await findAllBarriers(page)).toEqual([]);
+    const { appId } = setup.application;
+    expect((await setup.admin.get(`/v1/x/admin/gbfs/${appId}`)).body.settings).toMatchObject({
+      system: { start_date: '2026-03-02', timezone: 'Europe/Paris' },
+      vehicleTypes: [{ vehicle_type_id: 'car' }, { vehicle_type_id: 'bike', propulsion_type: 'human' }],
+    });
     await page.getByRole('button', { name: 'Stop publishing' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop publishing' }).click();
     await page.getByText('This application is not published').waitFor();
-    const { appId } = setup.application;
     expect((await setup.admin.get(`/v1/x/admin/gbfs/${appId}`)).body.error).toBe('NOT_FOUND');
     await page.context().close();
   });

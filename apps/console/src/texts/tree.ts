@@ -3,6 +3,7 @@ import { alarmTexts } from './alarms.ts';
 import { commonTexts } from './common.ts';
 import { deviceTexts } from './devices.ts';
 import { exportTexts } from './exports.ts';
+import { gbfsTexts } from './gbfs.ts';
 import { integrationTexts } from './integrations.ts';
 import { mapSettingsTexts } from './map-settings.ts';
 import { newVehicleTexts } from './new-vehicles.ts';
@@ -19,6 +20,7 @@ export const tree = {
   ...accountTexts,
   ...mapSettingsTexts,
   ...integrationTexts,
+  ...gbfsTexts,
   ...exportTexts,
   ...privacyTexts,
 };

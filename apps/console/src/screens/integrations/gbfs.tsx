@@ -1,19 +1,22 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
-import { Field, Form } from '../../parts/forms/fields.tsx';
+import { errorBeyond, Form, Labelled } from '../../parts/forms/fields.tsx';
+import { useSave } from '../../parts/forms/use-save.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { CopyRows, SaveButton } from '../../parts/layout/copy.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatDay, formatNumber } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { language, texts } from '../../texts/texts.ts';
+import { GbfsFields } from './gbfs-form.tsx';
+import { fieldsOf, type GbfsSettings, membersWithoutField } from './gbfs-members.ts';
 
 type Publication = Schema<'GbfsPublicationSettings'>;
-type Settings = Publication['settings'];
+type Settings = GbfsSettings;
 
 /** Loads the publication of an application. @returns undefined if it has none @throws CallFailure */
 async function loadPublication(appId: string) {
@@ -27,15 +30,15 @@ async function loadPublication(appId: string) {
   }
 }
 
-/** Proposes incomplete settings; the platform names the missing members. */
+/** Proposes settings, without the address for contact. */
 function proposeSettings(appId: string): Settings {
   const name = operatorApplications().applications.find((one) => one.appId === appId)?.name ?? appId;
   return {
     publicUrl: location.origin,
     system: {
       system_id: appId,
-      languages: ['en'],
-      name: [{ text: name, language: 'en' }],
+      languages: [language.value],
+      name: [{ text: name, language: language.value }],
       opening_hours: '24/7',
       feed_contact_email: '',
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -54,10 +57,12 @@ function proposeSettings(appId: string): Settings {
   };
 }
 
-/** @throws CallFailure if the text is not JSON */
-function parseSettings(text: string): Settings {
+/** @throws CallFailure if the text is not JSON, or no settings */
+function parseSettings(text: string, proposed: Settings): Settings {
   try {
-    return JSON.parse(text);
+    const { appId: _appId, ...given } = JSON.parse(text);
+    // The form needs these members; the platform checks all others.
+    return { ...proposed, ...given, system: { ...proposed.system, ...given.system } };
   } catch (error) {
     throw new CallFailure('INVALID_PARAMETER', texts.value.gbfs.notJson(error instanceof Error ? error.message : ''));
   }
@@ -70,50 +75,87 @@ interface FormOptions {
   readonly onChanged: () => void;
 }
 
-function SettingsForm({ appId, settings, onChanged }: FormOptions) {
-  const { gbfs: text, save } = texts.value;
-  const json = useSignal(JSON.stringify(settings ?? proposeSettings(appId), null, 2));
-  const isSaved = useSignal(false);
+/** Settings in a file, to save and to load, and the members of it that have no field. */
+function SettingsFile({ appId, draft }: { appId: string; draft: Signal<Settings> }) {
+  const { gbfs: text } = texts.value;
   const action = useAction();
+  const others = membersWithoutField(draft.value);
+  const open = (file: File) =>
+    action.run(async () => assign(draft, parseSettings(await file.text(), proposeSettings(appId))));
+  return (
+    <details>
+      <summary>{text.file}</summary>
+      <div class="form">
+        <p class="muted">{text.fileText}</p>
+        {others.length > 0 && (
+          <p class="notice">
+            {text.others} <code>{others.join(', ')}</code>
+          </p>
+        )}
+        <Labelled label={text.openFile}>
+          <input
+            class="input file"
+            type="file"
+            accept=".json,application/json"
+            onChange={({ currentTarget }) => {
+              const [file] = currentTarget.files ?? [];
+              if (file) void open(file);
+              currentTarget.value = '';
+            }}
+          />
+        </Labelled>
+        <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+        <div class="row start">
+          <SaveButton
+            name={`gbfs-${appId}.json`}
+            type="application/json"
+            content={JSON.stringify(draft.value, null, 2)}
+            title={text.download}
+          />
+        </div>
+      </div>
+    </details>
+  );
+}
+
+function SettingsForm({ appId, settings, onChanged }: FormOptions) {
+  const { gbfs: text, save, readOnly } = texts.value;
+  const draft = useSignal(settings ?? proposeSettings(appId));
+  const isSaved = useSignal(false);
+  const { isBusy, failure, run } = useSave<Settings>(undefined);
+  const mayChange = hasRole('administrator');
   const params = { path: { appId } };
-  const publish = () =>
-    action.run(async () => {
-      isSaved.value = false;
-      const body = { ...parseSettings(json.value), appId };
-      await answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body }));
+  const publish = () => {
+    isSaved.value = false;
+    const change = () => answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body: { ...draft.value, appId } }));
+    run(change, () => {
       isSaved.value = true;
       onChanged();
     });
+  };
   const stop = async () => {
     await answerOf(api.DELETE('/v1/x/admin/gbfs/{appId}', { params }));
     onChanged();
   };
+  const beyond = errorBeyond(failure, fieldsOf(draft.value));
   return (
-    <Form class="card form" aria-label={text.settings} onSubmit={() => void publish()}>
+    <Form class="card form gbfs-form" aria-label={text.settings} onSubmit={publish}>
       <h2>{text.settings}</h2>
-      <Field label={text.json} hint={text.jsonHint} error={action.failure}>
-        {(input) => (
-          <textarea
-            {...input}
-            class="input snippet"
-            rows={18}
-            spellcheck={false}
-            readOnly={!hasRole('administrator')}
-            value={json.value}
-            onInput={({ currentTarget }) => assign(json, currentTarget.value)}
-          />
-        )}
-      </Field>
+      {!mayChange && <p class="muted">{readOnly}</p>}
+      <fieldset class="plain form" disabled={!mayChange}>
+        <GbfsFields appId={appId} draft={draft} failure={failure} />
+        <SettingsFile appId={appId} draft={draft} />
+      </fieldset>
       <div role="status">{isSaved.value && <p class="notice good">{text.saved}</p>}</div>
-      {hasRole('administrator') && (
+      <div role="alert">{failure && <p class="notice wrong">{beyond ?? text.faulty}</p>}</div>
+      {mayChange && (
         <div class="row">
-          <SaveButton name={`gbfs-${appId}.json`} type="application/json" content={json.value} title={text.download} />
           {settings && (
             <ActionButton action={text.stop} title={text.stopTitle} isDangerous onConfirm={stop}>
               {text.stopText}
             </ActionButton>
           )}
-          <Button type="submit" kind="primary" disabled={action.isRunning}>
+          <Button type="submit" kind="primary" disabled={isBusy}>
             {settings ? save : text.publish}
           </Button>
         </div>
