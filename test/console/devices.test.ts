@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     expect(await findAllBarriers(page)).toEqual([]);
     await page.getByRole('link', { name: 'Open device' }).click();
     await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'Create the secret' }).click();
     await page.getByRole('img', { name: `QR code of the settings for ${app}` }).waitFor();
     const shown = await page.getByRole('region', { name: 'Settings of the device' }).locator('dd code').allInnerTexts();
     if (model === 'osmand') {

@@ -114,6 +114,7 @@ export const alarmTexts = {
     list: ['Geofences', 'Zones'],
     newCircle: ['New circle', 'Nouveau cercle'],
     newPolygon: ['New polygon', 'Nouveau polygone'],
+    newAlarm: ['New alarm', 'Nouvelle alarme'],
     none: ['No geofences yet', 'Pas encore de zone'],
     noneText: [
       'Draw a circle or a polygon, and use it in a rule.',

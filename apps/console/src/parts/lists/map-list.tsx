@@ -53,6 +53,8 @@ interface MapListOptions<Thing> {
   readonly things: readonly Thing[];
   /** The text below the name of a row. */
   readonly detailOf: (thing: Thing) => string;
+  /** An action of a row beside changing and deleting. */
+  readonly actionOf?: (thing: Thing) => ComponentChildren;
   readonly onChange: (thing: Thing) => void;
   readonly onDelete: (thing: Thing) => void;
 }
@@ -62,6 +64,7 @@ export function MapList<Thing extends { readonly id: string; readonly name: stri
   label,
   things,
   detailOf,
+  actionOf,
   onChange,
   onDelete,
 }: MapListOptions<Thing>) {
@@ -71,6 +74,7 @@ export function MapList<Thing extends { readonly id: string; readonly name: stri
         <li key={thing.id} class="map-list-row">
           <strong>{thing.name}</strong>
           <small class="muted">{detailOf(thing)}</small>
+          {actionOf?.(thing)}
           <RowActions name={thing.name} onChange={() => onChange(thing)} onDelete={() => onDelete(thing)} />
         </li>
       ))}

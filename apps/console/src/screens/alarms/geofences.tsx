@@ -109,13 +109,14 @@ function GeofenceMap({ geofences, draft, corner, changed, onPick }: GeofenceMapO
 }
 
 interface ListOptions {
+  readonly appId: string;
   readonly geofences: readonly Geofence[];
   readonly onNew: (type: Draft['type']) => void;
   readonly onChange: (geofence: Geofence) => void;
   readonly onDelete: (geofence: Geofence) => void;
 }
 
-function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
+function List({ appId, geofences, onNew, onChange, onDelete }: ListOptions) {
   const { geofences: text } = texts.value;
   return (
     <>
@@ -132,7 +133,24 @@ function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
       {geofences.length === 0 ? (
         <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>
       ) : (
-        <MapList label={text.list} things={geofences} detailOf={shapeText} onChange={onChange} onDelete={onDelete} />
+        <MapList
+          label={text.list}
+          things={geofences}
+          detailOf={shapeText}
+          actionOf={({ id, name }) =>
+            mayChange() && (
+              <a
+                class="button"
+                href={`/alarms/rules?${new URLSearchParams({ ...(appId && { app: appId }), geofence: id })}`}
+                aria-label={`${text.newAlarm}: ${name}`}
+              >
+                {text.newAlarm}
+              </a>
+            )
+          }
+          onChange={onChange}
+          onDelete={onDelete}
+        />
       )}
     </>
   );
@@ -206,6 +224,7 @@ export function Geofences({ appId }: { appId: string }) {
           />
         ) : (
           <List
+            appId={appId}
             geofences={data}
             onNew={(type) => edit(undefined, emptyDraft(type))}
             onChange={change}

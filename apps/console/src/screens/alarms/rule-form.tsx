@@ -35,10 +35,12 @@ function parametersOf({ kind, measure }: Draft): readonly ParameterName[] {
   return kind === 'speed' ? ['limitKmh'] : [];
 }
 
-function toDraft(rule: Rule | undefined): Draft {
+/** @param watched the geofence that a new rule is for */
+function toDraft(rule: Rule | undefined, watched: Geofence | undefined): Draft {
   if (!rule) {
-    const isForAll = isOperator();
-    return { name: '', kind: 'speed', measure: 'percent', parameters: { when: 'outside' }, isForAll, vehicles: [] };
+    const common = { measure: 'percent', isForAll: isOperator(), vehicles: [] } as const;
+    if (!watched) return { ...common, name: '', kind: 'speed', parameters: { when: 'outside' } };
+    return { ...common, name: watched.name, kind: 'geofence', parameters: { geofenceId: watched.id, when: 'outside' } };
   }
   const { name, kind, parameters, vehicleIds } = rule;
   const measure = parameters.belowVolts === undefined ? 'percent' : 'volts';
@@ -173,15 +175,17 @@ interface RuleFormOptions {
   readonly appId: string;
   /** Undefined for a new one. */
   readonly rule: Rule | undefined;
+  /** The geofence that a new rule is for. */
+  readonly watched: Geofence | undefined;
   readonly geofences: readonly Geofence[];
   readonly onClose: () => void;
 }
 
 /** The values of the form, with the plates of its vehicles. */
-function useDraft(appId: string, rule: Rule | undefined) {
-  const draft = useSignal(toDraft(rule));
+function useDraft(appId: string, rule: Rule | undefined, watched: Geofence | undefined) {
+  const draft = useSignal(toDraft(rule, watched));
   const show = async (shown: Rule | undefined) => {
-    draft.value = toDraft(shown);
+    draft.value = toDraft(shown, undefined);
     const ids = draft.value.vehicles.map(({ id }) => id);
     // Without plates, the identifiers stay.
     const vehicles = await nameVehicles(appId || undefined, ids).catch(() => undefined);
@@ -210,9 +214,9 @@ function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
 }
 
 /** Creates or changes a rule. */
-export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
+export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormOptions) {
   const { alarmRules: text } = texts.value;
-  const { draft, show } = useDraft(appId, rule);
+  const { draft, show } = useDraft(appId, rule, watched);
   // A change of its geofence sets activeFrom.
   const saving = useSave(rule, (one) => JSON.stringify({ ...one, activeFrom: '' }));
   const { failure } = saving;

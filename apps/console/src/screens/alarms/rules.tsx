@@ -6,6 +6,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { RowActions } from '../../parts/lists/map-list.tsx';
+import { address, changeQuery } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
@@ -75,14 +76,17 @@ export function Rules({ appId }: { appId: string }) {
   const edit = (rule: Rule | undefined) => assign(edited, { rule });
   const close = () => {
     edited.value = undefined;
+    changeQuery({ geofence: undefined });
     reload();
   };
-  if (edited.value) {
+  const watched = mayChange() ? geofences.find(({ id }) => id === address.value.query.get('geofence')) : undefined;
+  if (edited.value || watched) {
     return (
       <RuleForm
-        key={edited.value.rule?.id}
+        key={edited.value?.rule?.id}
         appId={appId}
-        rule={edited.value.rule}
+        rule={edited.value?.rule}
+        watched={watched}
         geofences={geofences}
         onClose={close}
       />

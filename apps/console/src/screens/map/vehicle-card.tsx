@@ -3,6 +3,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { CloseIcon, FollowIcon, RouteIcon, TrailIcon } from '../../parts/layout/icons.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
+import { mayChange } from '../../session.ts';
 import {
   formatAgo,
   formatDistance,
@@ -95,7 +96,7 @@ function RouteNotice({ route }: { route: ShownRoute | undefined }) {
 
 /** The chosen vehicle, over the map. */
 export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onClose }: VehicleCardOptions) {
-  const { map } = texts.value;
+  const { map, commands } = texts.value;
   const { plate, brand, model, location, state } = vehicle;
   return (
     <section class="card vehicle-card" aria-label={plate}>
@@ -122,6 +123,11 @@ export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onC
         <a class="button primary" href={`/vehicles/${vehicle.id}`}>
           {map.open}
         </a>
+        {vehicle.deviceId !== '' && mayChange() && (
+          <a class="button" href={`/vehicles/${vehicle.id}/commands?ask=LOCK`}>
+            {commands.actions['LOCK']}
+          </a>
+        )}
         {state !== 'private' && (
           <>
             <a class="button" href={`/replay?vehicles=${vehicle.id}`}>

@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { address, changeQuery } from '../../router.ts';
 import { actingFor, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatValue, nameOfValue } from '../../texts/fields.ts';
@@ -228,6 +230,14 @@ export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: 
   const asked = useSignal<Choice | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
   const ask = (choice: Choice | undefined) => assign(asked, choice);
+  const proposed = address.value.query.get('ask');
+  const isLoaded = loaded.data !== undefined;
+  useEffect(() => {
+    if (proposed === null || !loaded.data) return;
+    // The address only opens the question: a person confirms the command.
+    ask(mayChange() ? loaded.data.choices.find(({ action }) => action === proposed) : undefined);
+    changeQuery({ ask: undefined });
+  }, [proposed, isLoaded]);
   const confirm = async (choice: Choice) => {
     ask(undefined);
     failure.value = undefined;
