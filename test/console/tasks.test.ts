@@ -18,7 +18,7 @@ let fleet: TestFleet;
 let cookie: string;
 let stray: DeviceConnection;
 let driver: string;
-/** A line for each task, printed at the end: its clicks and seconds (docs/console.md, "Ten tasks"). */
+/** A line for each task, printed at the end: its clicks and seconds (docs/console.md, "Common tasks"). */
 const lines: string[] = [];
 
 let strayId: string;
@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser)('a person who starts on the map', () => {
     await prepare?.(page);
     const start = performance.now();
     await perform(page);
-    lines.push(`${name}: clicks ${pressed}, seconds ${((performance.now() - start) / 1000).toFixed(1)}`);
+    lines.push(`| ${name} | ${pressed} | ${((performance.now() - start) / 1000).toFixed(1)} |`);
     expect(pressed).toBeGreaterThan(0);
     expect(pressed).toBeLessThanOrEqual(clicks);
     expect(errors).toEqual([]);
