@@ -10,6 +10,7 @@ import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createSelfSigned } from '@odograph/broker/connect/certificates.fixture';
 import { brokerService } from '@odograph/broker/service';
+import { childEnvironment } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
@@ -31,7 +32,7 @@ describe.skipIf(!hasAcmePrograms)('infra/Caddyfile', async () => {
   const directory = useDirectory();
   const running = new Set<ChildProcess>();
   const start = (program: string, parameters: string[], environment: Record<string, string> = {}): ChildProcess => {
-    const child = spawn(program, parameters, { env: { ...process.env, ...environment }, stdio: 'ignore' });
+    const child = spawn(program, parameters, { env: childEnvironment(environment), stdio: 'ignore' });
     running.add(child);
     return child;
   };
