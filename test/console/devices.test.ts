@@ -14,6 +14,19 @@ import { password, reading } from './fleet.fixture.ts';
 let setup: ConsoleSetup;
 let teltonikaPort: number;
 
+/** Reports as Traccar Client does with the settings shown. */
+async function reportOverHttp(deviceId: string, [address = '']: readonly string[]): Promise<void> {
+  const { status } = await fetch(`${address}&lat=48.85&lon=2.35&timestamp=${Math.floor(Date.now() / 1000)}`);
+  expect([new URL(address).pathname, status]).toEqual([`/in/osmand/${deviceId}`, 200]);
+}
+
+/** Signs in as OwnTracks does with the settings shown. */
+async function reportOverMqtt(deviceId: string, shown: readonly string[]): Promise<void> {
+  const [mode, host, port, , clientId, username, secret = ''] = shown;
+  expect([mode, clientId, username]).toEqual(['MQTT', deviceId, deviceId]);
+  await (await connectDevice(`mqtt://${host}:${port}`, { deviceId, secret })).close();
+}
+
 describe.skipIf(!hasBrowser)('the screen Devices', () => {
   beforeAll(async () => {
     teltonikaPort = await freePort();
@@ -96,33 +109,31 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
   });
 
   it.each([
-    ['osmand', 'Traccar Client'],
-    ['owntracks', 'OwnTracks'],
-  ])('shows the settings of a phone with %s, which has a secret of its own, as a code for %s', async (model, app) => {
-    const { page, errors } = await setup.open('/devices?add=one', await setup.accountOf('operator'));
-    const deviceId = uniqueName('phone');
-    await page.getByLabel('Model').selectOption(model);
-    await page.getByRole('textbox', { name: 'Device' }).fill(deviceId);
-    await page.getByRole('button', { name: 'Create device' }).click();
-    await page.getByRole('img', { name: `QR code of the settings for ${app}` }).waitFor();
-    expect(await findAllBarriers(page)).toEqual([]);
-    await page.getByRole('link', { name: 'Open device' }).click();
-    await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByRole('button', { name: 'Create the secret' }).click();
-    await page.getByRole('img', { name: `QR code of the settings for ${app}` }).waitFor();
-    const shown = await page.getByRole('region', { name: 'Settings of the device' }).locator('dd code').allInnerTexts();
-    if (model === 'osmand') {
-      const [address = ''] = shown;
-      const { status } = await fetch(`${address}&lat=48.85&lon=2.35&timestamp=${Math.floor(Date.now() / 1000)}`);
-      expect([new URL(address).pathname, status]).toEqual([`/in/osmand/${deviceId}`, 200]);
-    } else {
-      const [mode, host, port, , clientId, username, secret = ''] = shown;
-      expect([mode, clientId, username]).toEqual(['MQTT', deviceId, deviceId]);
-      await (await connectDevice(`mqtt://${host}:${port}`, { deviceId, secret })).close();
-    }
-    expect(errors).toEqual([]);
-    await page.context().close();
-  });
+    ['osmand', 'Traccar Client', reportOverHttp],
+    ['owntracks', 'OwnTracks', reportOverMqtt],
+  ])(
+    'shows the settings of a phone with %s, which has a secret of its own, as a code for %s',
+    async (model, app, report) => {
+      const { page, errors } = await setup.open('/devices?add=one', await setup.accountOf('operator'));
+      const deviceId = uniqueName('phone');
+      await page.getByLabel('Model').selectOption(model);
+      await page.getByRole('textbox', { name: 'Device' }).fill(deviceId);
+      await page.getByRole('button', { name: 'Create device' }).click();
+      await page.getByRole('img', { name: `QR code of the settings for ${app}` }).waitFor();
+      expect(await findAllBarriers(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Open device' }).click();
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('button', { name: 'Create the secret' }).click();
+      await page.getByRole('img', { name: `QR code of the settings for ${app}` }).waitFor();
+      const shown = await page
+        .getByRole('region', { name: 'Settings of the device' })
+        .locator('dd code')
+        .allInnerTexts();
+      await report(deviceId, shown);
+      expect(errors).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   it('names every fault of a CSV file before anything is written, and downloads the credentials of a good one', async () => {
     const { page, errors } = await setup.open('/devices?add=file', await setup.accountOf('operator'));

@@ -37,6 +37,11 @@ interface FieldOptions extends PartOptions {
 }
 
 /** A text in each language of the system. */
+function textAt(draft: GbfsSettings, path: string): string {
+  const value = readPath(draft, path);
+  return typeof value === 'string' ? value : '';
+}
+
 function LocalizedField({ draft, failure, path, label, spec }: FieldOptions) {
   const { languages } = draft.value.system;
   const entries = (readPath(draft.value, path) as readonly Localized[] | undefined) ?? [];
@@ -135,7 +140,7 @@ function TextField({ draft, failure, path, label, spec }: FieldOptions) {
           autocomplete="off"
           spellcheck={false}
           required={spec.isRequired}
-          value={String(readPath(draft.value, path) ?? '')}
+          value={textAt(draft.value, path)}
           onInput={({ currentTarget }) => set(draft, path, currentTarget.value || undefined)}
         />
       )}
@@ -162,7 +167,7 @@ function ChoiceField({ draft, path, label, spec }: FieldOptions) {
   return (
     <SelectField
       label={label}
-      value={String(readPath(draft.value, path) ?? '')}
+      value={textAt(draft.value, path)}
       options={spec.isRequired ? options : [['', text.notGiven], ...options]}
       onChange={(word) => set(draft, path, word || undefined)}
     />
