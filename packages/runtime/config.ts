@@ -47,7 +47,7 @@ export function shutdownTimeoutMs({ ACK_TIMEOUT_MS, SHUTDOWN_DRAIN_MS, SESSION_D
   return SHUTDOWN_DRAIN_MS + SESSION_DRAIN_MS + ACK_TIMEOUT_MS + stopTimeoutMs;
 }
 
-/** The time in which a stopping broker or gateway stores what it holds, in ms. */
+/** Returns the time for a stopping broker or gateway to store the uploads that it holds, in ms. */
 export function storeTimeoutMs(config: Config): number {
   return (shutdownTimeoutMs(config) - config.SESSION_DRAIN_MS) / 3;
 }
@@ -59,7 +59,7 @@ export const mapSettings = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'] as co
 export const mapSettingOf = (config: Pick<Config, (typeof mapSettings)[number]>) =>
   mapSettings.find((name) => config[name] !== undefined);
 
-/** The file that downloads and uploads of a map replace. */
+/** Returns the path of the file that map downloads and uploads replace. */
 export const mapPath = ({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string => join(DATA_DIR, 'map.pmtiles');
 
 /** Invalid settings; the message lists all faults, one per line. */

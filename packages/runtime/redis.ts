@@ -8,7 +8,7 @@ export type { Redis } from 'ioredis';
 /** The back-off before a connection to Redis is opened again. */
 export const redisBackOffMs = (failures: number): number => backOffMs(failures, { minMs: 100, maxMs: 1000 });
 
-/** For commands that must not be repeated: one without an answer fails when its connection closes. */
+/** Options for Redis commands that must not be retried: an unanswered command fails when its connection closes. */
 export const neverRepeated: Pick<RedisOptions, 'maxRetriesPerRequest'> = { maxRetriesPerRequest: 0 };
 
 /**

@@ -116,13 +116,13 @@ export const Settings = Type.Object({
     Type.String({
       absent: 'all',
       description:
-        'networks such as `10.20.0.0/16,fd00::/8` that Teltonika devices may report from, over TCP, TLS and UDP; others are refused before a byte is read. Behind a balancer, its own address counts unless it is in `PROXY_PROTOCOL_NETWORKS`',
+        'networks such as `10.20.0.0/16,fd00::/8` that Teltonika devices may report from, over TCP, TLS and UDP; others are refused before a byte is read. Behind a load balancer, the address of the balancer is checked unless it is in `PROXY_PROTOCOL_NETWORKS`',
     }),
   ),
   PROXY_PROTOCOL_NETWORKS: Type.String({
     default: '',
     description:
-      'networks of balancers such as `10.0.0.0/8,fd00::/8` whose connections for MQTT and Teltonika begin with a PROXY protocol header (version 2), so that limits and logs see the address of the device; their connections without one are refused',
+      'networks of load balancers such as `10.0.0.0/8,fd00::/8` whose connections for MQTT and Teltonika begin with a PROXY protocol header (version 2), so that limits and logs use the address of the device; connections from them without a header are refused',
   }),
   DATA_DIR: text(
     '.odograph',
@@ -190,7 +190,7 @@ export const Settings = Type.Object({
   ),
   SESSION_DRAIN_MS: milliseconds(
     10_000,
-    'a stopping broker or gateway ends 1,000 sessions a second, or as many more as it must to end all within this time; 0 ends all at once',
+    'a stopping broker or gateway ends 1,000 sessions per second, or more if needed to end all within this time; 0 ends all at once',
     0,
     300_000,
   ),
