@@ -7,14 +7,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{/* A variable from the Secret. (list ROOT VARIABLE KEY) */}}
+{{/* An environment variable from the Secret. (list ROOT VARIABLE KEY) */}}
 {{- define "odograph.secret" -}}
 - name: {{ index . 1 }}
   valueFrom:
     secretKeyRef: { name: {{ (index . 0).Values.secret | quote }}, key: {{ last . }} }
 {{- end }}
 
-{{/* The address of the database for a role. (list ROOT VARIABLE ROLE PASSWORD) */}}
+{{/* The database URL of a role. (list ROOT VARIABLE ROLE PASSWORD) */}}
 {{- define "odograph.database" -}}
 {{- $root := index . 0 }}{{ $database := $root.Values.database }}
 {{ include "odograph.secret" (list $root (index . 3) (index . 3)) }}
@@ -24,7 +24,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "odograph.podSecurity" -}}
 automountServiceAccountToken: false
-# Otherwise Kubernetes sets variables such as HTTP_PORT for services.
+# Otherwise Kubernetes sets variables for services, such as HTTP_PORT.
 enableServiceLinks: false
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
@@ -85,7 +85,7 @@ spec:
         {{- range $port := .ports }}
         - {{ toJson $port }}
         {{- end }}
-      # No liveness probe: a process that cannot continue exits, and a restart because an engine is away only ends sessions.
+      # No liveness probe: a process that cannot continue exits, and a restart while an engine is unavailable only ends sessions.
       startupProbe:
         httpGet: { path: /health, port: http }
         periodSeconds: 3
