@@ -54,5 +54,5 @@ export const sessionIdleHours = 12;
 /** A browser session ends after this time in any case. */
 export const sessionDays = 30;
 
-/** Reserved for the platform: no device id has this prefix. */
+/** Prefix reserved for the platform; no device id begins with it. */
 export const serviceAccountPrefix = 'odograph-';

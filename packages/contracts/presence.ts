@@ -1,9 +1,9 @@
 import type { CommandMessage } from './commands.ts';
 
 /**
- * Which devices have a live session at a broker or a gateway, in Redis: a hash of device id to session (`{brokerId}
- * {number}`), and a key for each broker and gateway that expires unless it is renewed. A device is live while that key
- * exists. Of two sessions of a device the one with the higher number is the newer.
+ * Names the hash in Redis from device id to session (`{brokerId} {number}`). A device is live while the key of the
+ * broker or gateway in its entry exists; that key expires unless it is renewed. Of two sessions of a device, the one
+ * with the higher number is newer.
  */
 export function presenceKey(prefix: string): string {
   return `${prefix}:presence`;
@@ -24,7 +24,7 @@ export function brokerKey(prefix: string, brokerId: string): string {
   return `${prefix}:broker:${brokerId}`;
 }
 
-/** Names the channel that every gateway receives: commands for devices that have no session, behind a source. */
+/** Names the channel to every gateway, for commands to devices behind a source, which have no session. */
 export function gatewaysChannel(prefix: string): string {
   return `${prefix}:gateways`;
 }
@@ -34,20 +34,20 @@ export function brokerOfSession(session: string): string {
   return session.split(' ', 1)[0] ?? '';
 }
 
-/** A message to the broker or gateway that holds the session of a device, as JSON. */
+/** A JSON message to the broker or gateway that holds the session of a device. */
 export type SessionMessage =
   | { readonly kind: 'command'; readonly deviceId: string; readonly command: CommandMessage }
   /** The device has a newer key list: the JSON of a KeyListMessage. */
   | { readonly kind: 'key-list'; readonly deviceId: string; readonly list: string }
-  /** The device has a session with this number elsewhere. In decimal digits, as Lua writes it. */
+  /** The device has a session with this number elsewhere; decimal digits, as Lua writes them. */
   | { readonly kind: 'session'; readonly deviceId: string; readonly number: string };
 
-/** Names the hash of device id to its newest key list, the JSON of a KeyListMessage. */
+/** Names the hash from device id to the newest key list of the device, the JSON of a KeyListMessage. */
 export function keyListsKey(prefix: string): string {
   return `${prefix}:key-lists:newest`;
 }
 
-/** Names the key that exists while Redis has kept every key list. */
+/** Names the key that is missing once Redis has lost its key lists. */
 export function keyListsKeptKey(prefix: string): string {
   return `${prefix}:key-lists:kept`;
 }

@@ -245,7 +245,7 @@ interface DeviceKeyTable {
 }
 
 /**
- * The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. Typed by hand:
+ * The tables of migrations/ for kysely, except those used only by plain SQL, such as `reading`. Typed by hand because
  * kysely-codegen reads neither check constraints (a command's `state` becomes `string`) nor the content of JSON columns.
  */
 export interface Tables {

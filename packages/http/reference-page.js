@@ -1,4 +1,4 @@
-// Swagger UI gives these fields no name for screen readers.
+// Swagger UI leaves these fields without an accessible name.
 const nameOf = (field) => {
   if (field.id === 'servers') return 'Server';
   if (field.matches('.examples-select-element')) return 'Example';

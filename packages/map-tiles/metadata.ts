@@ -10,13 +10,13 @@ function nestedIn({ json }: Metadata): Metadata {
   }
 }
 
-/** The type of vector tiles (PMTiles specification 3, "Tile Type"). */
+/** Tile type of vector tiles (PMTiles specification 3, "Tile Type"). */
 export const vectorTiles = 1;
 
 /**
- * Finds what keeps the console from drawing vector tiles of an archive: its style needs the layer "earth", which the
- * metadata must name (PMTiles specification 3, "JSON Metadata").
- * @returns a verb phrase
+ * Finds the reason why the console cannot draw the vector tiles of an archive: its style requires the layer "earth",
+ * which the metadata must name (PMTiles specification 3, "JSON Metadata").
+ * @returns the reason as a verb phrase, undefined without a fault
  */
 export function findBasemapFault(tileType: number, metadata: Metadata): string | undefined {
   if (tileType !== vectorTiles) return undefined;

@@ -63,7 +63,7 @@ export async function listenForDevices(options: DeviceListenersOptions): Promise
   const openTls = async (at: number): Promise<() => void> => {
     const files = await readTlsFiles(config);
     if (!files) return () => undefined;
-    /** By the address of the balancer's end, which is what TLS over a connection reports. */
+    /** Keyed by the endpoint of the balancer, which a TLS socket over the connection reports. */
     const sources = new Map<string, ProxiedSource>();
     const server = createTlsServer(files, (socket) => {
       const source = sources.get(endpointOf(socket));
@@ -108,7 +108,7 @@ export async function listenForDevices(options: DeviceListenersOptions): Promise
 
 const endpointOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** Takes the PROXY protocol header from the connections of PROXY_PROTOCOL_NETWORKS before they are accepted. */
+/** Reads the PROXY protocol header of connections from PROXY_PROTOCOL_NETWORKS before it accepts them. */
 function afterProxyHeader(
   { PROXY_PROTOCOL_NETWORKS: setting }: ResolvedConfig,
   logger: Logger,
@@ -123,7 +123,7 @@ function afterProxyHeader(
     takeProxyHeader(
       socket,
       (source) => accept(socket, source, endpoint),
-      (error) => logger.warn({ balancer, reason: error.message }, 'connection of a balancer refused'),
+      (error) => logger.warn({ balancer, reason: error.message }, 'connection refused: invalid PROXY protocol header'),
     );
   };
 }

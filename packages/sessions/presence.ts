@@ -66,23 +66,23 @@ export async function findSessionEnds(
   );
 }
 
-/** Lua: publishes a message to the broker or gateway that has the session of a device, in one round trip. */
+/** Lua: publishes a message to the broker or gateway that holds the session of a device, in one round trip. */
 const publishToSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
 if not session then return -1 end
 local broker = ARGV[2] .. string.match(session, '^[^ ]*')
 if redis.call('EXISTS', broker) == 0 then return -1 end
 return redis.call('PUBLISH', broker, ARGV[3])`;
 
-/** Whether a message was sent: not without a live session, nor when nothing receives messages for it now. */
-export type Sending = 'sent' | 'offline' | 'unreachable';
+/** Outcome of a message: `offline` without a live session, `unreachable` when no process receives messages for it. */
+export type SendOutcome = 'sent' | 'offline' | 'unreachable';
 
-/** Reaches devices through the broker or gateway that has their session. Nothing keeps a message for later. */
+/** Sends messages to devices through the broker or gateway that holds their session. Messages are not stored. */
 export class DeviceMessenger {
   readonly #redis: Redis;
   readonly #prefix: string;
 
   constructor(redisUrl: string, prefix: string, logger: Logger) {
-    // A message that was sent without an answer must not be sent again.
+    // A message without an answer may have been sent; a retry could send it twice.
     this.#redis = connectRedis(redisUrl, logger, neverRepeated);
     this.#prefix = prefix;
   }
@@ -97,29 +97,29 @@ export class DeviceMessenger {
   }
 
   /**
-   * Sends a message to the broker or gateway that has the live session of its device, once.
+   * Sends a message at most once to the broker or gateway that holds the live session of its device.
    * @throws when Redis is unavailable; when the connection closed before the answer, the message may have been sent
    */
-  async send(message: SessionMessage): Promise<Sending> {
+  async send(message: SessionMessage): Promise<SendOutcome> {
     const parameters = [message.deviceId, brokerKey(this.#prefix, ''), JSON.stringify(message)];
     const receivers = Number(await this.#redis.eval(publishToSession, 1, presenceKey(this.#prefix), ...parameters));
     if (receivers < 0) return 'offline';
     return receivers === 0 ? 'unreachable' : 'sent';
   }
 
-  /** Sends the command for a device behind a source to every gateway, of which one claims it. @throws as `send` */
-  async sendToGateways(message: SessionMessage): Promise<Sending> {
+  /** Sends a command for a device behind a source to every gateway; one of them claims it. @throws as `send` */
+  async sendToGateways(message: SessionMessage): Promise<SendOutcome> {
     const receivers = await this.#redis.publish(gatewaysChannel(this.#prefix), JSON.stringify(message));
     return receivers === 0 ? 'unreachable' : 'sent';
   }
 
-  /** Keeps the newest key list of a device for its next SUBSCRIBE, and sends it to its live session. @throws as `send` */
+  /** Stores the newest key list of a device for later SUBSCRIBEs and sends it to its session. @throws as `send` */
   async sendKeyList(deviceId: string, list: string): Promise<void> {
     await this.#redis.hset(keyListsKey(this.#prefix), deviceId, list);
     await this.send({ kind: 'key-list', deviceId, list });
   }
 
-  /** Whether Redis has every key list that was sent since `markKeyListsKept`: false once it has lost its data. */
+  /** Tells whether Redis has every key list sent since `markKeyListsKept`; false once Redis has lost its data. */
   async keepsKeyLists(): Promise<boolean> {
     return (await this.#redis.exists(keyListsKeptKey(this.#prefix))) === 1;
   }
@@ -136,22 +136,22 @@ export class DeviceMessenger {
 const retryMs = 1000;
 
 export interface ChannelReceiver {
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  /** A dedicated connection: Redis permits no other commands on a subscribing one. */
   readonly subscriber: Redis;
   readonly channel: string;
   onMessage(text: string): void;
   /**
-   * Called after each subscription: messages sent since the last one ended are lost.
-   * @throws when it must be called again
+   * Called after each subscription; messages sent since the previous one ended are lost.
+   * @throws to be called again
    */
   onSubscribed?(): Promise<void>;
-  /** Reports each attempt to subscribe. @param error why it failed */
+  /** Reports each attempt to subscribe. @param error the reason of a failure */
   report(error?: unknown): void;
 }
 
 /**
  * Subscribes to a channel now or once Redis is available, and again after each reconnect.
- * @returns ends it; messages that are sent from then on have no receiver
+ * @returns a function that unsubscribes; messages sent from then on have no receiver
  */
 export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
   const { subscriber, channel } = receiver;

@@ -3,7 +3,7 @@ import { type Socket, SocketAddress } from 'node:net';
 /** The first 12 bytes of a header of version 2. */
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const headBytes = 16;
-/** Of addresses and extensions; balancers send some hundred bytes. */
+/** Limit for addresses and extensions together; balancers send a few hundred bytes. */
 const maxBodyBytes = 4096;
 const timeoutMs = 5000;
 
@@ -14,24 +14,24 @@ const proxied = 0x01;
 const tcp4 = 0x11;
 const tcp6 = 0x21;
 
-/** The other end of a connection to a balancer. */
+/** The client of a connection that a balancer forwards. */
 export interface ProxiedSource {
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * Reads the head of a PROXY protocol header of version 2.
- * @returns the length of what follows
- * @throws when it is none
+ * Reads the fixed part of a PROXY protocol header of version 2.
+ * @returns the length of the rest of the header, in bytes
+ * @throws when it is not such a header
  */
 export function readProxyHead(head: Buffer): number {
   const command = (head[12] ?? 0) - version2;
   if (!head.subarray(0, signature.length).equals(signature) || (command !== local && command !== proxied)) {
-    throw new Error('no PROXY protocol header of version 2');
+    throw new Error('the connection has no PROXY protocol header of version 2');
   }
   const length = head.readUInt16BE(14);
-  if (length > maxBodyBytes) throw new Error(`a PROXY protocol header of ${length} bytes`);
+  if (length > maxBodyBytes) throw new Error(`the PROXY protocol header is too long: ${length} bytes`);
   return length;
 }
 
@@ -46,9 +46,9 @@ export function readProxiedSource(head: Buffer, body: Buffer): ProxiedSource | u
   return head[13] === tcp6 ? sourceIn(body, 16) : undefined;
 }
 
-/** Source and destination address, then source and destination port. */
+/** Reads the source from a body: source and destination address, then source and destination port. */
 function sourceIn(body: Buffer, addressBytes: number): ProxiedSource {
-  if (body.length < 2 * addressBytes + 4) throw new Error('a PROXY protocol header with incomplete addresses');
+  if (body.length < 2 * addressBytes + 4) throw new Error('the PROXY protocol header has incomplete addresses');
   const bytes = body.subarray(0, addressBytes);
   return { address: addressBytes === 4 ? bytes.join('.') : ipv6(bytes), port: body.readUInt16BE(2 * addressBytes) };
 }
@@ -59,9 +59,9 @@ function ipv6(bytes: Buffer): string {
 }
 
 /**
- * Takes the header from a connection of a balancer; the bytes after it stay in the socket.
- * @param onRead called with the source, which the socket reports as its own from then on
- * @param onRefused called before a connection without a header is destroyed
+ * Reads the header from a connection of a balancer; the bytes after it stay in the socket.
+ * @param onRead called with the source, which the socket reports as its remote end from then on
+ * @param onRefused called before a connection without a valid header is destroyed
  */
 export function takeProxyHeader(
   socket: Socket,
@@ -87,7 +87,7 @@ export function takeProxyHeader(
     const source = readProxiedSource(head, body);
     end();
     if (source) showSource(socket, source);
-    // A tick after the listener is gone: until then, the stream would not tell the next one about bytes that are here.
+    // Waits a tick: until then, the stream would not report buffered bytes to a new listener.
     process.nextTick(() => {
       socket.off('error', ignore);
       if (!socket.destroyed) onRead(source);
@@ -101,7 +101,7 @@ export function takeProxyHeader(
     }
   };
   const ignore = (): void => undefined;
-  const timer = setTimeout(() => refuse(new Error('no PROXY protocol header in time')), timeoutMs);
+  const timer = setTimeout(() => refuse(new Error('the PROXY protocol header timed out')), timeoutMs);
   socket.on('readable', read).on('close', end).on('error', ignore);
 }
 

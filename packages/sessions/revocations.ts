@@ -36,7 +36,7 @@ export function watchRevocations<Session extends RegisteredSession>(
     onMessage(deviceId) {
       watch.invalidate(deviceId);
       const session = registry.find(deviceId);
-      // While the database cannot answer, the session is closed: the device reconnects.
+      // While the database is unavailable, the session is closed; the device reconnects.
       if (session) void recheck(session).catch(() => watch.close(session));
     },
     async onSubscribed() {

@@ -19,8 +19,7 @@ const fieldsPerCommand = 500;
 const minSessionsEndedPerSecond = 1000;
 
 /**
- * Removes each session that is still in its field, or one before it at the same broker, so that a session never removes its
- * successor, and keeps the time in the other hash.
+ * Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash.
  */
 const removeUnlessNewer = `for i = 2, #ARGV, 2 do
   local broker, number = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%S+) (%d+)$')
@@ -32,8 +31,8 @@ const removeUnlessNewer = `for i = 2, #ARGV, 2 do
 end`;
 
 /**
- * Writes each session that is the newest of its device, and tells the broker that held the device before. Returns the
- * devices that have a newer session at another broker that is alive. Numbers stay text: Lua would round them in writing.
+ * Writes each session that is the newest of its device and notifies the broker of the previous one. Returns the devices
+ * that have a newer session at another live broker. Numbers stay text because Lua would round them when formatting.
  */
 const writeIfNewest = `local superseded = {}
 for i = 3, #ARGV, 2 do
@@ -58,22 +57,22 @@ export interface RegisteredSession {
   /** Calls `listener` once, when the connection has ended. */
   onClose(listener: () => void): void;
   close(): void;
-  /** Closes the connection once everything that was accepted on it has been acknowledged. */
+  /** Closes the connection once everything accepted on it has been acknowledged. */
   end(): void;
 }
 
 export interface SessionRegistryOptions<Session> {
   readonly redis: Redis;
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  /** A dedicated connection: Redis permits no other commands on a subscribing one. */
   readonly subscriber: Redis;
   readonly prefix: string;
   /** Of this broker or gateway, unique among all of them. */
   readonly brokerId: string;
   readonly connectedDevices: Gauge;
   readonly failures: FailureReports<'sessions' | 'commands'>;
-  /** Handles a message for a device, which may have lost its session here in the meantime. */
+  /** Handles a message for a device whose session may have ended in the meantime. */
   onMessage(message: Exclude<SessionMessage, { kind: 'session' }>, session: Session | undefined): void;
-  /** Called when messages for any device may have been missed. @throws when it must be called again */
+  /** Called when messages for any device may have been missed. @throws to be called again */
   onMissedMessages?(): Promise<void>;
   /** Called before a session is closed because its device has a newer one. */
   onSuperseded(session: Session): void;
@@ -82,14 +81,14 @@ export interface SessionRegistryOptions<Session> {
 interface Entry<Session> {
   readonly session: Session;
   /**
-   * Of two sessions of a device, the one with the higher number is the newer. Even when it was taken from the counter;
-   * odd when Redis did not answer: one more than the highest number that was known when the session began, since no
-   * clock tells which sessions elsewhere began before it.
+   * Of two sessions of a device, the one with the higher number is newer. Even if taken from the counter. Odd if Redis
+   * did not answer: one above the highest number known when the session began, because clocks cannot order sessions of
+   * different brokers.
    */
   number: number;
-  /** Whether its number has not been decided yet. */
+  /** Whether its number is still undecided. */
   isPending: boolean;
-  /** The highest number of another session of the device that was announced. */
+  /** The highest number announced for another session of the device. */
   other: number;
 }
 
@@ -112,7 +111,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
   #nextWrite: Promise<void> | undefined;
   /** Whether a write failed since Redis last got the whole list. */
   #isStale = false;
-  /** The highest number that Redis has answered. */
+  /** The highest number received from Redis. */
   #knownNumber = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopReceiving = async (): Promise<void> => undefined;
@@ -161,8 +160,8 @@ export class SessionRegistry<Session extends RegisteredSession> {
   }
 
   /**
-   * Adds a session until its connection closes, and closes the one that it replaces. Resolves when it is in Redis, or when
-   * that takes too long.
+   * Adds a session until its connection closes, and closes the session that it replaces. Resolves when the session is
+   * in Redis, or after a timeout.
    */
   async add(session: Session): Promise<void> {
     const { deviceId } = session;
@@ -178,8 +177,8 @@ export class SessionRegistry<Session extends RegisteredSession> {
   }
 
   /**
-   * Ends the sessions one after the other: 1,000 a second, or faster when they would take longer than `maximumMs`. All their
-   * devices at once would be a reconnect storm for the brokers that remain.
+   * Ends the sessions one after the other: 1,000 per second, or faster if that would take longer than `maximumMs`.
+   * Ending all at once would cause a reconnect storm at the remaining brokers.
    */
   async drain(maximumMs: number): Promise<void> {
     const startMs = performance.now();
@@ -193,7 +192,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
     }
   }
 
-  /** Receives no more messages: a command that is sent from now on has no receiver. */
+  /** Stops receiving messages; commands sent from now on have no receiver. */
   async stopReceiving(): Promise<void> {
     await this.#stopReceiving();
   }
@@ -216,7 +215,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
     }
   }
 
-  /** A message may have announced a newer session before the number of this one was answered. */
+  /** Closes a session if a newer one was announced, possibly before its own number was known. */
   #closeIfSuperseded(entry: Entry<Session>): void {
     if (entry.isPending || entry.other < entry.number) return;
     this.#options.onSuperseded(entry.session);
@@ -232,7 +231,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
   #delete({ session, number }: Entry<Session>): void {
     const { deviceId } = session;
     if (this.#arrived.get(deviceId)?.session === session) this.#arrived.delete(deviceId);
-    // Its successor replaces it in Redis: the device stays connected.
+    // Its successor replaces it in Redis; the device stays connected.
     if (this.#live.get(deviceId)?.session !== session) return;
     this.#live.delete(deviceId);
     this.#options.connectedDevices.set(this.#live.size);
@@ -274,26 +273,26 @@ export class SessionRegistry<Session extends RegisteredSession> {
   }
 
   /**
-   * Takes numbers from the counter. After the time at which the devices got their CONNACKs, a number would count sessions
-   * as newer than those that the devices have begun elsewhere since.
-   * @throws when the answer takes that long
+   * Takes numbers from the counter. A number that arrives after the CONNACK timeout would rank these sessions above
+   * sessions that their devices have started elsewhere since.
+   * @throws when the answer arrives after that timeout
    */
   async #number(arrived: readonly Entry<Session>[]): Promise<void> {
     const startMs = performance.now();
     const { redis } = this.#options;
     const [, last] = await Promise.all([
-      // A Redis that has lost its data must not give the numbers of live sessions again: it begins at the time of day.
+      // Starts at the current time: after a loss of data, Redis must not reuse the numbers of live sessions.
       redis.set(this.#numberKey, String(Date.now() * 1000), 'NX'),
       redis.incrby(this.#numberKey, 2 * arrived.length),
     ]);
     this.#knownNumber = Math.max(this.#knownNumber, last);
-    if (performance.now() - startMs >= writeTimeoutMs) throw new Error('Redis answers too late to order sessions');
+    if (performance.now() - startMs >= writeTimeoutMs) throw new Error('Redis answered too late to order sessions');
     arrived.forEach((entry, index) => {
       entry.number = last - 2 * (arrived.length - 1 - index);
     });
   }
 
-  /** Writes those of these sessions that are live and numbered, and closes those whose device has a newer one elsewhere. */
+  /** Writes the live and numbered ones of these sessions; closes those whose device has a newer session elsewhere. */
   async #write(sessions: Iterable<Entry<Session>>): Promise<void> {
     const { redis, brokerId, prefix } = this.#options;
     const entries = [...sessions].filter(

@@ -10,7 +10,7 @@ export const documentPath = join(cache, 'openapi.json');
 /** Packages that no service imports. */
 const elsewhere = ['cli', 'client', 'embedded', 'simulator', 'testkit'];
 const packages = readdirSync(join(root, 'packages')).filter((name) => !elsewhere.includes(name));
-/** Written by scripts/interface; not in the repository. */
+/** Files that scripts/interface writes; not in the repository. */
 const outputs = [
   documentPath,
   ...['packages/client/interface.d.ts', 'packages/client/keyed-paths.ts', 'apps/console/src/api/limits.ts'].map(
@@ -26,7 +26,7 @@ const sources = ['services', ...packages.map((name) => `packages/${name}`), 'scr
 export async function buildInterface(): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const stamp = join(cache, 'interface.sources');
-  // `git clean` removes the outputs, and keeps node_modules if told so.
+  // `git clean` may remove the outputs but keep node_modules.
   if (!outputs.every((path) => existsSync(path))) rmSync(stamp, { force: true });
   await buildChanged(stamp, sources, () => {
     console.error('generating the types of the interface');

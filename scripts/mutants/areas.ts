@@ -1,13 +1,13 @@
-/** Code whose mutants tests must catch. */
+/** An area of the code whose mutants the tests must catch. */
 export interface Area {
-  /** Files and folders; tests, fixtures and declarations are left out. */
+  /** Files and folders; tests, fixtures and declarations are excluded. */
   readonly files: readonly string[];
-  /** Like `files`, but only lines that are about the area. */
+  /** Like `files`, but only the lines that match `within`. */
   readonly parts?: { readonly files: readonly string[]; readonly within: RegExp };
   readonly mutants: number;
-  /** Test files or folders, the quickest first: none runs after one that has failed. */
+  /** Test files or folders, fastest first: a failure stops the run. */
   readonly tests: readonly string[];
-  /** For files without tests of their own in their folder: those to run before `tests`. */
+  /** Tests to run before `tests`, for files without tests in their own folder. */
   readonly near?: Readonly<Record<string, readonly string[]>>;
   /** The tests need neither database nor Redis. */
   readonly isPure?: true;

@@ -8,7 +8,7 @@ import { findMutants, type Mutant } from './places.ts';
 
 type Verdict = 'compiles' | 'refused' | 'caught' | 'survived';
 
-/** Mutants by their id; `by` is the failure that caught one. */
+/** Mutants by id; `by` is the failure that caught the mutant. */
 type Report = Record<string, Mutant & { readonly verdict: Verdict; readonly by?: string }>;
 
 const reportPath = join(root, 'node_modules/.cache/odograph/mutants.json');
@@ -29,7 +29,7 @@ const listSources = (paths: readonly string[] = []): string[] =>
     .flatMap((path) => run('git', 'ls-files', path).split('\n'))
     .filter((path) => path.endsWith('.ts') && !/\.(test|fixture|d)\.ts$/.test(path));
 
-/** Lists every mutant of an area; the first ones are spread over files and kinds. */
+/** Lists every mutant of an area, ordered so that the first ones are spread over files and kinds. */
 function listMutants({ files, parts }: Area): Mutant[] {
   const ranks = new Map<string, number>();
   return [
@@ -47,13 +47,13 @@ function listMutants({ files, parts }: Area): Mutant[] {
     .map(({ mutant }) => mutant);
 }
 
-/** Replaces text and keeps the number of lines, so that errors are on the lines of the source. */
+/** Applies a mutant and keeps the number of lines, so that errors have the line numbers of the source. */
 function applyMutant(source: string, { start, end, from, to }: Mutant): string {
   const lost = from.split('\n').length - to.split('\n').length;
   return source.slice(0, start) + to + '\n'.repeat(Math.max(0, lost)) + source.slice(end);
 }
 
-/** Runs `use` while mutants are in their files, at most one in a declaration. */
+/** Runs `use` while mutants are applied to their files, at most one per declaration. */
 async function withMutants<T>(mutants: readonly Mutant[], use: () => T | Promise<T>): Promise<T> {
   const originals = new Map(mutants.map(({ file }) => [file, readSource(file)]));
   const restore = (): void => {
@@ -75,7 +75,7 @@ async function withMutants<T>(mutants: readonly Mutant[], use: () => T | Promise
 const choose = (mutants: readonly Mutant[], count: number): Mutant[] =>
   mutants.filter(({ id }) => report[id]?.verdict !== 'refused').slice(0, count);
 
-/** Chooses the first mutants of each area that the type check accepts; many are checked at once. */
+/** Chooses the first mutants of each area that pass the type check, which checks many at once. */
 async function chooseMutants(
   lists: readonly { readonly all: readonly Mutant[]; readonly count: number }[],
 ): Promise<void> {
@@ -93,7 +93,7 @@ async function chooseMutants(
     for (const mutant of batch) {
       const own = errors.filter(({ file }) => file === mutant.file);
       const isOf = ({ declaration }: Mutant, line: number): boolean => line >= declaration[0] && line <= declaration[1];
-      // An error elsewhere in the file may come from any of its mutants.
+      // An error outside of these declarations may come from any mutant in the file.
       const isRefused = own.some(
         ({ line }) => isOf(mutant, line) || !batch.some((one) => one.file === mutant.file && isOf(one, line)),
       );
@@ -102,7 +102,7 @@ async function chooseMutants(
   }
 }
 
-/** Runs test files in the order that was asked for last. */
+/** Runs test files in the order set last. */
 class InOrder extends BaseSequencer {
   static order: readonly string[] = [];
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -111,7 +111,7 @@ class InOrder extends BaseSequencer {
   }
 }
 
-/** A mutant whose tests hang is caught. */
+/** A mutant whose tests run longer counts as caught. */
 const maxRunMs = 300_000;
 
 const describeFailure = (module: TestModule): string => {
@@ -166,7 +166,7 @@ async function testArea(name: string, area: Area, ids: readonly string[]): Promi
   console.log(`${name}: ${count('caught')} of ${count('caught') + count('survived')} caught`);
 }
 
-/** Tests the named areas, or all; of them the mutants with the given ids, or all. */
+/** Tests the named areas, by default all, with the mutants of the given ids, by default all. */
 async function main(parameters: readonly string[]): Promise<void> {
   const ids = parameters.filter((one) => /^[0-9a-f]{10}$/.test(one));
   const named = Object.entries(areas).filter(([name]) => parameters.includes(name));

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { parseAst } from 'vitest/node';
 
-/** A change of a source file that makes a test fail. */
+/** A change to a source file that should make a test fail. */
 export interface Mutant {
-  /** Stable while the line and the name of the file are. */
+  /** Stable while the line and the file name stay the same. */
   readonly id: string;
   readonly file: string;
   readonly kind: string;
   readonly line: number;
-  /** First and last line of the declaration around it. */
+  /** First and last line of the enclosing declaration. */
   readonly declaration: readonly [first: number, last: number];
   readonly start: number;
   readonly end: number;
@@ -43,7 +43,7 @@ const isWord = (value: unknown): value is string => typeof value === 'string' &&
 
 const removableCalls = new Set(['where', 'filter', 'orderBy', 'sort', 'slice', 'trim', 'toLowerCase']);
 
-/** Text for people, and texts that are not values of the program. */
+/** Tells whether a node is an import, a type or a message for people. */
 const isSkipped = (node: Node): boolean =>
   node.type === 'ImportDeclaration' ||
   (node.type.startsWith('TS') && !/^TS(As|NonNull|Satisfies)/.test(node.type)) ||
@@ -70,7 +70,7 @@ const sqlChanges: readonly (readonly [pattern: RegExp, kind: string, to: string]
 const isSql = (text: string): boolean =>
   /\b(select|where|exists|order by|case when|coalesce|reading\.|and)\b/.test(text);
 
-/** The end of the SQL condition that starts at an offset: where its parenthesis closes or the next clause starts. */
+/** Returns the end of the SQL condition at an offset: where its parenthesis closes or the next clause starts. */
 function endOfCondition(text: string, start: number): number {
   const next =
     /[()`]|\b(and|or|order|group|limit|returning|union|then|else|end|where|left|join|for|on|returning|offset)\b|--/g;
@@ -83,7 +83,7 @@ function endOfCondition(text: string, start: number): number {
   return text.length;
 }
 
-/** @param text a template with its expressions blanked, so that offsets stay the same */
+/** Yields the changes of SQL. @param text a template with blanked expressions, so that offsets stay the same */
 function* changesOfSql(text: string, offset: number): Generator<Change> {
   for (const [pattern, kind, to] of sqlChanges) {
     for (const { 0: found, index } of text.matchAll(pattern)) {
@@ -101,7 +101,7 @@ function* changesOfSql(text: string, offset: number): Generator<Change> {
 
 interface Context {
   text(node: unknown): string;
-  /** Words of the file: one replaces another. */
+  /** Words of the file, which replace each other. */
   readonly words: readonly string[];
 }
 
@@ -126,7 +126,7 @@ function changesOfLiteral(node: Node, { words }: Context): Change[] {
   return isWord(value) && other !== undefined && other !== value ? replace(node, 'word', `'${other}'`) : [];
 }
 
-/** The changes of a node by its type, without those of its children. */
+/** Functions that list the changes of a node by its type, without those of its children. */
 const changesByType: Readonly<Record<string, (node: Node, context: Context) => Iterable<Change>>> = {
   BinaryExpression: (node, { text }) =>
     (operators[String(node['operator'])] ?? []).flatMap((to) =>
@@ -154,14 +154,14 @@ const changesByType: Readonly<Record<string, (node: Node, context: Context) => I
   },
 };
 
-/** Yields a node and those below it that are part of the program. */
+/** Yields a node and its descendants, without skipped ones. */
 function* walk(node: Node): Generator<Node> {
   if (isSkipped(node)) return;
   yield node;
   for (const member of Object.values(node).flat()) if (isNode(member)) yield* walk(member);
 }
 
-/** Finds every mutant of a file. @param within only those on or next to a line that matches */
+/** Finds every mutant of a file. @param within limits them to matching lines and their neighbours */
 export function findMutants(file: string, source: string, within?: RegExp): Mutant[] {
   const program = parseAst(source, { lang: 'ts' }) as unknown as Node;
   const declarations = (program.body as Node[]).map((node) => ({ node, nodes: [...walk(node)] }));

@@ -128,7 +128,7 @@ export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngine
 
 type BrokerParts = ReturnType<typeof createParts>;
 
-/** Sends a message of another service to a device. A command for a session that has ended is refused: it was not sent. */
+/** Sends a message of another service to a device; refuses a command whose session has ended: it was not sent. */
 function deliver(
   { aedes, acknowledgements }: Pick<BrokerParts, 'acknowledgements'> & { readonly aedes: DeviceBroker },
   message: Exclude<SessionMessage, { kind: 'session' }>,
@@ -158,7 +158,7 @@ function createParts(
     connectedDevices: metrics.connectedDevices,
     onSuperseded({ deviceId }) {
       metrics.superseded.inc();
-      logger.info({ deviceId }, 'session closed: taken over by a newer one');
+      logger.info({ deviceId }, 'session closed: superseded by a newer one');
     },
   });
   const held = new HeldPublications(limits.maxHeldBytes, registry, host.metrics);
@@ -330,9 +330,9 @@ function disconnectRevokedDevices(
 }
 
 /**
- * Sends announced rejects of uploads to the devices that are connected here and subscribe to them. Announcements made while
- * this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
- * @returns ends it
+ * Sends announced rejects of uploads to the devices that are connected here and subscribe to them. Announcements made
+ * while this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
+ * @returns a function that ends it
  */
 function forwardRejects(
   { config, logger }: ServiceHost<Http>,

@@ -91,7 +91,7 @@ export async function markPublished(db: Database, deviceId: string, claim: strin
     where device_id = ${deviceId}`.execute(db);
 }
 
-/** Makes every key list due: Redis has lost them. */
+/** Makes every key list due after Redis has lost them. */
 export async function republishAll(db: Database, sealer: Sealer): Promise<void> {
   await sql`update device_key set published_version = 0, claim = null, claimed_until = null
     where list_version > 0 and ${isOpenable(sealer)}`.execute(db);

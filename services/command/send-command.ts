@@ -47,7 +47,7 @@ export interface CommandResult {
 
 /** A command is not sent in the last tenth of its time, in which its outcome could no longer arrive. */
 const reservedShare = 0.1;
-/** Timeout for reading the presence of a device from Redis, and for publishing a command there. */
+/** Timeout for each request to Redis: reading the presence of a device, publishing a command. */
 const stepTimeoutMs = 2000;
 /** Announcements can be lost, so a waiting request reads the row this often. */
 const pollIntervalMs = 500;
@@ -83,7 +83,7 @@ export async function sendCommand(context: CommandContext, request: CommandReque
   }
 }
 
-/** An inserted command on its way. */
+/** An inserted command in flight. */
 interface InsertedCommand {
   readonly request: CommandRequest;
   readonly device: TargetDevice;
@@ -162,8 +162,9 @@ async function requireUnchanged(context: CommandContext, request: CommandRequest
 }
 
 /**
- * Sends a command to the broker or gateway that has the session of the device now, or to the gateways for a device behind a
- * source. @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
+ * Sends a command to the broker or gateway that holds the session of the device, or to all gateways for a device behind
+ * a source.
+ * @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
  */
 async function publish(
   { messenger, logger }: CommandContext,

@@ -22,7 +22,7 @@ import { quarantineRoutes } from './quarantine/routes.ts';
 import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
-/** Uploads of a map without a new part for this long are removed. */
+/** Map uploads that receive no part for this long are removed. */
 const abandonedAfterMs = 3_600_000;
 
 /** Opens the map file and logs when it is unusable: the console then shows only country outlines. */
@@ -69,7 +69,7 @@ export const consoleService: Service<Http> = {
     await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });
     await operatorPages(http, guard, [queuePage(queues)]);
     const mapFile = openMapFile(host);
-    // A younger one may be in progress at another process with this DATA_DIR.
+    // Another process with the same DATA_DIR may still be receiving newer ones.
     await removeUploads(mapFile.path, abandonedAfterMs);
     await operatorRoutes(http, guard, [
       mapUploadRoutes(db, mapFile, mapSettingOf(config)),

@@ -46,7 +46,7 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
     const listeners = await listenForTeltonika(endpoint, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
-      // A stopping gateway takes no more commands.
+      // A stopping gateway accepts no more commands.
       await Promise.all([commands.stopReceiving(), endpoint.sessions.stopReceiving()]);
       await endpoint.sessions.drain(host.config.SESSION_DRAIN_MS);
       const timeoutMs = storeTimeoutMs(host.config);
@@ -84,7 +84,7 @@ function createTeltonikaEndpoint(
     sessions: new SessionRegistry<GatewaySession>({
       ...{ redis, subscriber, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId, onMessage },
       connectedDevices: metrics.connectedDevices,
-      onSuperseded: ({ deviceId }) => logger.info({ deviceId }, 'session closed: taken over by a newer one'),
+      onSuperseded: ({ deviceId }) => logger.info({ deviceId }, 'session closed: superseded by a newer one'),
     }),
     throttles: new DeviceThrottles({
       uploadsPerSecond: limits.deviceUploadsPerSecond,
@@ -156,7 +156,7 @@ async function createCommands(
   });
   return {
     ...{ acknowledgements, flespi, stopReceiving },
-    /** Sends a command to the device whose session is here. Teltonika devices have no key lists. */
+    /** Sends a command to a connected device. Teltonika devices have no key lists. */
     receive(message: Exclude<SessionMessage, { kind: 'session' }>): void {
       if (message.kind === 'command') teltonika.receive(message.deviceId, message.command);
     },

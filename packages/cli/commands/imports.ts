@@ -49,7 +49,7 @@ function parseColumnMap(text: string | undefined): ColumnMap {
   return new Map(pairs);
 }
 
-/** @throws UsageFailure for a file that cannot be read */
+/** Passes rows on, and describes an unreadable file with the option that may help. @throws UsageFailure, Error */
 async function* describeFaults(path: string, rows: AsyncIterable<HistoryRow>): AsyncGenerator<HistoryRow> {
   try {
     yield* rows;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { inspectText, type OpenFile, type TextFile, UnreadableFile } from '@odograph/codec/files/text-rows';
 
-/** Opens a file of this machine. */
+/** Opens a local file. */
 export const openFile =
   (path: string): OpenFile =>
   () =>
@@ -42,7 +42,7 @@ export async function inspectFile(path: string, encoding: string): Promise<Regis
   }
 }
 
-/** @throws Error for an encoding that does not exist */
+/** Checks the name of an encoding. @throws Error for an unknown one */
 export function checkEncoding(encoding: string): void {
   try {
     new TextDecoder(encoding);

@@ -176,7 +176,7 @@ async function downloadInto(
 /**
  * Downloads the tiles of an area from a PMTiles archive and replaces a file with them atomically. An interrupted
  * download stays in the directory `FILE.part`; the same request resumes it.
- * @param onProgress receives a message for people
+ * @param onProgress receives a message to display
  * @throws Error when the source cannot be read by ranges, the area is too large, the disk lacks space, or another
  *   process downloads to the same file
  */

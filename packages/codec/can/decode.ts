@@ -214,7 +214,7 @@ function compileValue(signal: CanSignal): (raw: Raw) => number | string {
   const digits = Number(digitsAt(factor, places));
   const sum = Number(digitsAt(offset, places));
   const divisor = 10 ** places;
-  // A double keeps each decimal of 15 digits, but not each of 16.
+  // A double represents every decimal number of 15 digits exactly, but not every one of 16.
   const bound = places > 0 && length > 32 ? 1e15 : 2 ** 53;
   const largest = Math.min(bound, (bound - Math.abs(sum)) / Math.abs(digits));
   const isExact = places <= 22 && Number.isSafeInteger(digits) && Number.isSafeInteger(sum);

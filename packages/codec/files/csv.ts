@@ -12,11 +12,11 @@ const groupOf = new Map(
 const facts: Readonly<Record<string, FieldFacts>> = quantityFields;
 const words: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false, t: true, f: false };
 
-/** Whether a column of this name is read: a field, a value of a list, or what a row belongs to. */
+/** Tells whether a column of this name is read: a field, a value of a list, or the vehicle or device of a row. */
 export const isKnownField = (name: string): boolean =>
   groupOf.has(name) || ['time', 'vehicle', 'device', 'can', 'sensors'].includes(name) || /^(can|sensors)\./.test(name);
 
-/** The fields of columns, by column; one that is not mapped has the field of its own name. */
+/** Maps columns to fields; a column without an entry maps to the field of the same name. */
 export type ColumnMap = ReadonlyMap<string, string>;
 
 /** Reads the header of CSV. @throws UnreadableFile */
@@ -26,13 +26,13 @@ export async function readColumns(open: OpenFile, encoding: string): Promise<rea
     columns = cells;
     return [...cells];
   };
-  // The first row is behind the header.
+  // The header is read before the first row.
   for await (const _row of rowsOf(await inspectText(open, encoding), readHeader)) break;
   return columns;
 }
 
 /**
- * Reads CSV as exports have it, or of another system with its columns mapped.
+ * Reads CSV in the format of exports, or from another system with mapped columns.
  * @param onIgnored receives each column without a field
  * @throws UnreadableFile
  */

@@ -1,9 +1,9 @@
 import type { HistoryRow } from './history-rows.ts';
 
-/** Which vehicle or device the rows of a file belong to. */
+/** The vehicles or devices that the rows of a file belong to. */
 export interface ImportTargets {
   readonly appId?: string | undefined;
-  /** For all rows, whatever they name. */
+  /** Applies to all rows and takes precedence over the ids in them. */
   readonly vehicleId?: string | undefined;
   readonly deviceId?: string | undefined;
   /** Ids of devices by the ids of vehicles or devices in the file. */
@@ -11,13 +11,13 @@ export interface ImportTargets {
 }
 
 export interface ImportProgress {
-  /** Rows of the file that are done. */
+  /** Number of rows processed. */
   readonly rows: number;
   readonly accepted: number;
   readonly faults: number;
 }
 
-/** Why a row, or a value of it, is not stored. */
+/** The reason why a row, or a value in it, is not stored. */
 export interface RowFault {
   readonly line: number;
   readonly column: string;
@@ -45,24 +45,24 @@ export class UnknownSubject extends Error {}
 export interface SendOptions {
   readonly rows: AsyncIterable<HistoryRow>;
   readonly targets: ImportTargets;
-  /** Rows that were sent before are skipped. */
+  /** Progress of an earlier import of the file, whose rows are skipped. */
   readonly done: ImportProgress;
-  /** Sends a request until the platform takes it. @throws UnknownSubject */
+  /** Sends a request, with retries until the platform accepts it. @throws UnknownSubject */
   readonly post: (request: ImportRequest) => Promise<ImportAnswer>;
   /** Receives the progress after each part, and the faults of that part in the order of their lines. */
   readonly onPart: (progress: ImportProgress, faults: readonly RowFault[]) => Promise<void> | void;
 }
 
-/** Of one request; the platform accepts 1,000 readings and 1 MiB. */
+/** Limits of one request; the platform accepts 1,000 readings and 1 MiB. */
 const maxRows = 1000;
 const maxBytes = 512 * 1024;
 
 export const noProgress: ImportProgress = { rows: 0, accepted: 0, faults: 0 };
 
 /**
- * Sends the rows of a file in parts, in requests for each vehicle or device among them. Rows that were sent twice change
+ * Sends the rows of a file in parts, with one request for each vehicle or device in a part. Sending rows again changes
  * nothing.
- * @throws what `rows`, `post` and `onPart` throw; the parts before are done
+ * @throws what `rows`, `post` and `onPart` throw; earlier parts are complete
  */
 export async function sendRows({ rows, targets, done, post, onPart }: SendOptions): Promise<ImportProgress> {
   let progress = done;

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 /** Reads the bytes of a file from its start. */
 export type OpenFile = () => AsyncIterable<Uint8Array>;
 
-/** A file that cannot be read as what it was given for. */
+/** A file that cannot be read in the expected format. */
 export class UnreadableFile extends Error {
   readonly reason: 'NOT_TEXT' | 'NO_TIME' | 'INVALID_HEADER' | 'NOT_XML';
 

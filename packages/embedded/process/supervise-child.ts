@@ -84,7 +84,7 @@ async function startChild(module: URL, options: ChildArguments, onLine: (line: s
   const path = fileURLToPath(module);
   const [program, ...rest] = runsTypeScript() ? [path] : [runner, path];
   const child = fork(program, [...rest, JSON.stringify(options)], {
-    // Optimizing the WebAssembly of the database takes 2 s of CPU at each start and makes its statements no faster.
+    // Optimizing the WebAssembly of the database takes 2 s of CPU time at each start and does not speed up statements.
     execArgv: ['--liftoff-only'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -160,7 +160,7 @@ export const KeyState = Type.Object(
     listVersion: Type.Integer(),
     publishedVersion: Type.Integer(),
     confirmedVersion: Type.Integer(),
-    confirmedAt: Type.Union([moment('when the device confirmed it'), Type.Null()]),
+    confirmedAt: Type.Union([moment('when the device confirmed that version'), Type.Null()]),
     refusedReason: Type.Union([Type.Null(), Type.String()]),
   },
   { title: 'DeviceKeyState' },

@@ -121,7 +121,7 @@ async function slowDownGuessing(
   }
 }
 
-/** Creates the function that finds the session of a device; undefined for anyone else. */
+/** Creates the function that returns the session of an authenticated device; undefined for other clients. */
 function createIdentify({ credentials, throttles }: AuthenticateOptions) {
   const identifyDevice = async (
     client: Client,

@@ -31,7 +31,7 @@ interface SessionStore {
 }
 
 type Done = (error?: Error) => void;
-/** Channels on which the platform sends a message to a live session only. */
+/** Channels whose messages reach only live sessions. */
 type LiveChannel = 'commands' | 'rejects';
 
 const listsPerRead = 500;
@@ -98,7 +98,7 @@ export class DeviceBroker extends Aedes {
     this.#send(session.keysTopic, list, 1);
   }
 
-  /** Sends the newest key list to each device that subscribes and has not been sent it. @throws when Redis is unavailable */
+  /** Sends the newest key list to each subscribed device that has not received it. @throws when Redis is unavailable */
   async sendMissedKeyLists(sessions: Iterable<DeviceSession>): Promise<void> {
     const subscribed = [...sessions].filter(({ keyListVersion }) => keyListVersion !== undefined);
     for (let start = 0; start < subscribed.length; start += listsPerRead) {
@@ -152,7 +152,7 @@ export class DeviceBroker extends Aedes {
   }
 }
 
-/** The version of a key list that the command service has written. */
+/** Returns the version of a key list that the command service has written. */
 function versionOf(list: string): number {
   return (JSON.parse(list) as { version: number }).version;
 }
@@ -200,8 +200,8 @@ function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string)
 }
 
 /**
- * Forwards to a device only its own topics, whatever its session once subscribed to, and never a command that has expired
- * ("executed never after it" in docs/device-protocol.md).
+ * Forwards to a device only its own topics, whatever its session has subscribed to, and no expired commands ("executed
+ * never after it" in docs/device-protocol.md).
  */
 function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   return (client, packet) => {
@@ -222,7 +222,7 @@ function isForDevice(session: DeviceSession, topic: string): boolean {
   return topic === session.commandsTopic || topic === session.keysTopic || topic === session.rejectsTopic;
 }
 
-/** A command without a readable end counts as expired. */
+/** Tells whether a command has expired; one without a readable expiry has. */
 function isExpired({ payload }: AedesPublishPacket): boolean {
   try {
     const { expiresAt } = JSON.parse(payload.toString()) as { expiresAt?: unknown };

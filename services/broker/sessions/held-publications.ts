@@ -50,7 +50,7 @@ export class ReleaseOrder {
     if (this.#first === undefined) this.#onEmpty?.();
   }
 
-  /** Calls `listener` once every PUBACK has been released: now, or each time that this becomes true. */
+  /** Calls `listener` now if every PUBACK has been released, and each time that becomes true. */
   whenEmpty(listener: () => void): void {
     this.#onEmpty = listener;
     if (this.#first === undefined) listener();

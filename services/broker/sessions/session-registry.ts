@@ -21,7 +21,7 @@ export interface DeviceSession extends RegisteredSession {
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
-  /** The last key list that it was sent, 0 without one; undefined while it does not subscribe to its key lists. */
+  /** Version of the last key list sent to it, 0 without one; undefined while it does not subscribe to key lists. */
   keyListVersion: number | undefined;
   /** QoS 1 messages sent to it and not acknowledged. */
   unacknowledgedMessages: number;
@@ -49,7 +49,7 @@ export function createDeviceSession(
     keyListVersion: undefined,
     unacknowledgedMessages: 0,
     close: () => client.close(),
-    // Two turns: the last PUBACKs are written at the end of this one, and closing does not wait for them.
+    // Waits two turns: the last PUBACKs are written at the end of the current one, and closing does not wait for them.
     end: () => order.whenEmpty(() => setImmediate(() => setImmediate(() => client.close()))),
     onClose: (listener) => void client.conn.once('close', listener),
   };

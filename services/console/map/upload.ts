@@ -18,10 +18,10 @@ const Part = Type.Object({
 });
 type Part = Type.Static<typeof Part>;
 
-/** The database may be on the same disk. */
+/** Kept free because the database may be on the same disk. */
 const minFreeBytes = 1024 ** 3;
 
-/** Removes uploads that never became whole. @param minAgeMs time since their last part, ms */
+/** Removes incomplete uploads. @param minAgeMs minimum time since their last part, ms */
 export async function removeUploads(path: string, minAgeMs: number): Promise<void> {
   const directory = dirname(path);
   const names = await readdir(directory).catch(() => []);
@@ -32,7 +32,7 @@ export async function removeUploads(path: string, minAgeMs: number): Promise<voi
   }
 }
 
-/** @throws Failure TOO_LARGE when the disk would be left with less than 1 GiB */
+/** Checks the free disk space. @throws Failure TOO_LARGE when less than 1 GiB would stay free */
 export async function requireSpace(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   if (bavail * bsize - minFreeBytes < bytes)

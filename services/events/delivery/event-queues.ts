@@ -205,7 +205,7 @@ export class VehicleRetries {
     this.#moveBehind(vehicle, event, { nextAttemptAt: now });
   }
 
-  /** @returns whether the retries of the vehicle are exhausted: its old events become dead letters */
+  /** @returns whether the retries of the vehicle are exhausted, so that its old events become dead letters */
   failed(vehicle: VehicleKey, { retryAfterMs }: Attempt, now: Date): boolean {
     const retry = this.#retries.get(vehicle);
     if (!retry) return false;

@@ -55,7 +55,7 @@ export class ReceiverState {
     return this.#health.pauses > 0;
   }
 
-  /** Whether the retries of the whole receiver are exhausted: its old events become dead letters. */
+  /** Whether the retries of the whole receiver are exhausted, so that its old events become dead letters. */
   hasExhaustedRetries(now: Date): boolean {
     return this.isProbing && now.getTime() - (this.#health.failingSince ?? now).getTime() >= deadLetterAfterMs;
   }

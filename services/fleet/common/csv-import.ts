@@ -45,7 +45,7 @@ interface LineSchema<Value> {
   Errors(line: unknown): Parameters<typeof describeSchemaFaults>[0];
 }
 
-/** Checks a line against its schema. @returns the line, or the fault of its first column at fault */
+/** Checks a line against its schema. @returns the line, or the fault of its first invalid column */
 export function checkLine<Value>(schema: LineSchema<Value>, line: unknown): { readonly value: Value } | LineFault {
   if (schema.Check(line)) return { value: line };
   const { field, rule } = describeSchemaFaults(schema.Errors(line));

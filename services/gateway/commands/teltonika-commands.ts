@@ -49,7 +49,7 @@ export class TeltonikaCommands {
     this.#options = options;
   }
 
-  /** Sends a command in its turn, unless it has expired by then; refuses it when the session of the device has ended. */
+  /** Sends a command in its turn unless it has expired; refuses it if the session of the device has ended. */
   receive(deviceId: string, message: CommandMessage): void {
     const session = this.#options.findSession(deviceId);
     if (!session) {

@@ -51,7 +51,7 @@ export const VinReport = Type.Object(
     wmi: Type.String({ examples: ['VF1'] }),
     /** Empty when the manufacturer is not listed or builds several makes under one identifier. */
     make: Type.String({ examples: ['Renault'] }),
-    /** Validity of the North American check digit in position 9; `absent` when that position holds something else. */
+    /** Validity of the North American check digit in position 9; `absent` when that position has another character. */
     checkDigit: word(['valid', 'invalid', 'absent']),
     /** True for North American VINs; elsewhere a check digit is optional and an invalid one is not an error. */
     checkDigitRequired: Type.Boolean(),
