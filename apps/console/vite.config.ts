@@ -2,7 +2,7 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   root: import.meta.dirname,
-  // The readers of files of history run on Node.js too; this build of their parser needs none of its parts.
+  // The readers of history files also run on Node.js; this build of their parser needs no Node.js modules.
   resolve: { alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

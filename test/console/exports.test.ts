@@ -63,10 +63,10 @@ describe.skipIf(!hasBrowser)('the import of history', () => {
   };
   const chooseFile = async (page: Page, name: string, lines: readonly string[]) => {
     await page.getByLabel('File').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) });
-    await page.getByLabel('Vehicle of all rows').fill(vehicle.id);
+    await page.getByLabel('Vehicle for all rows').fill(vehicle.id);
   };
 
-  it('stores the rows of a CSV with columns of other names, and lists faults by line', async () => {
+  it('stores the rows of a CSV file with mapped columns, and lists faults by line', async () => {
     const { page, errors } = await setup.open('/exports/imports', await setup.accountOf('operator'));
     await chooseFile(page, 'other.csv', [
       'when;latitude;longitude;kmh;driver',
@@ -74,12 +74,12 @@ describe.skipIf(!hasBrowser)('the import of history', () => {
       '2024-05-01T08:00:01Z;98.1;2.1;10;a',
       'yesterday;48.1;2.1;10;a',
     ]);
-    await page.getByText('Choose the column that is the time.').waitFor();
+    await page.getByText('Choose the column that contains the time.').waitFor();
     await page.getByLabel('when').selectOption('time');
     await page.getByLabel('kmh').selectOption('speed');
     expect(await findAllBarriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Import' }).click();
-    await page.getByText('The whole file is read.').waitFor();
+    await page.getByText('The whole file has been read.').waitFor();
     await page.getByText('rows: 3, readings accepted: 2, faults: 2').waitFor();
     const rows = page.getByRole('region', { name: 'Faults by line' }).getByRole('row');
     expect(await rows.allInnerTexts()).toEqual([
@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('the import of history', () => {
     await page.context().close();
   });
 
-  it('waits while the platform is overloaded, and continues where a person stopped it', async () => {
+  it('waits while the platform is overloaded, and resumes where it was stopped', async () => {
     const { page } = await setup.open('/exports/imports', await setup.accountOf('operator'));
     const overloaded = { status: 503, json: { error: 'OVERLOADED', message: 'late uploads are waiting to be stored' } };
     await page.route('**/v1/x/admin/import', (route) => route.fulfill(overloaded));
@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser)('the import of history', () => {
   it('is not offered to a viewer', async () => {
     const { page } = await setup.open('/exports/imports', await setup.accountOf('viewer'));
     await page.getByRole('heading', { name: 'Files' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Import of history' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'History import' }).count()).toBe(0);
     await page.context().close();
   });
 });

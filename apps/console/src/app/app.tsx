@@ -176,7 +176,7 @@ export function App() {
   const { path, query } = address.value;
   const now = session.value;
   const { state } = now;
-  // The screen loads while the platform says who is signed in.
+  // Loads the screen while the sign-in is being checked.
   useEffect(() => screenOf(path)?.preload(), []);
   useEffect(() => {
     if (state === 'signed out' && path !== '/sign-in') {

@@ -30,7 +30,7 @@ export const alarmChanges = signal(0);
 const path = '/v1/x/events';
 /** The platform sends at least a heartbeat each 15 s. */
 const silenceMs = 40_000;
-/** The platform answers at once: an answer that takes longer is buffered by a proxy. */
+/** The platform answers immediately; a later answer means that a proxy buffers the stream. */
 const firstBytesMs = 15_000;
 /** A connection that still delivers after this time is not held back. */
 const flowsMs = 20_000;

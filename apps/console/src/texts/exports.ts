@@ -42,19 +42,19 @@ export const exportTexts = {
     remove: ['Delete', 'Supprimer'],
   },
   history: {
-    title: ['Import of history', 'Import d’historique'],
+    title: ['History import', 'Import d’historique'],
     text: [
-      'Reads a file of another system in this browser, and sends its readings like late uploads of the devices: the link and the privacy of their own time apply. A reading is stored under its vehicle and time, so importing a file again changes nothing.',
+      'This browser reads a file from another system and sends its readings like late uploads: the links and the location privacy at the time of each reading apply. A reading is stored by vehicle and time, so importing a file again changes nothing.',
       'Lit un fichier d’un autre système dans ce navigateur, et envoie ses relevés comme des envois tardifs des boîtiers : l’association et la confidentialité de leur moment s’appliquent. Un relevé est enregistré sous son véhicule et son heure : importer un fichier à nouveau ne change rien.',
     ],
     dumps: [
-      'Dumps of Traccar’s database, and files that take hours, are for the command line:',
+      'For dumps of a Traccar database and files that take hours, use the command line:',
       'Les sauvegardes de la base de Traccar, et les fichiers qui durent des heures, passent par la ligne de commande :',
     ],
     file: ['File', 'Fichier'],
     fileHint: ['CSV, NDJSON or GPX', 'CSV, NDJSON ou GPX'],
     unknownFormat: [
-      'The name of the file must end in .csv, .txt, .ndjson, .jsonl or .gpx.',
+      'The file name must end in .csv, .txt, .ndjson, .jsonl or .gpx.',
       'Le nom du fichier doit finir par .csv, .txt, .ndjson, .jsonl ou .gpx.',
     ],
     encoding: ['Encoding', 'Encodage'],
@@ -62,7 +62,7 @@ export const exportTexts = {
       `${name} is not text in ${encoding}; choose another encoding.`,
       `${name} n’est pas du texte en ${encoding} ; choisissez un autre encodage.`,
     ],
-    vehicle: ['Vehicle of all rows', 'Véhicule de toutes les lignes'],
+    vehicle: ['Vehicle for all rows', 'Véhicule de toutes les lignes'],
     vehicleHint: [
       'Empty: each row names its vehicle or device',
       'Vide : chaque ligne nomme son véhicule ou son boîtier',
@@ -72,7 +72,7 @@ export const exportTexts = {
     time: ['Time', 'Heure'],
     deviceId: ['Device id', 'Identifiant du boîtier'],
     vehicleId: ['Vehicle id', 'Identifiant du véhicule'],
-    noTime: ['Choose the column that is the time.', 'Choisissez la colonne qui est l’heure.'],
+    noTime: ['Choose the column that contains the time.', 'Choisissez la colonne qui contient l’heure.'],
     start: ['Import', 'Importer'],
     proceed: ['Continue', 'Continuer'],
     stop: ['Stop', 'Arrêter'],
@@ -86,19 +86,19 @@ export const exportTexts = {
       'Gardez cette page ouverte : la quitter arrête l’import.',
     ],
     waiting: (reason: string) => [
-      `Waiting for the platform, which is asked again: ${reason}`,
+      `Waiting for the platform; retrying: ${reason}`,
       `En attente de la plateforme, qui est interrogée à nouveau : ${reason}`,
     ],
     stopped: [
-      'Stopped. What was accepted stays; continue where it stopped, or import the file again later.',
+      'Stopped. Accepted readings are kept; continue from here, or import the file again later.',
       'Arrêté. Ce qui a été accepté reste ; continuez où l’import s’est arrêté, ou importez le fichier plus tard.',
     ],
     done: [
-      'The whole file is read. Accepted readings are safe in the queue and appear within minutes.',
+      'The whole file has been read. Accepted readings are safe in the queue and appear within minutes.',
       'Tout le fichier est lu. Les relevés acceptés sont en sûreté dans la file et apparaissent en quelques minutes.',
     ],
     faults: (shown: string, count: string) => [
-      `Faults: ${count}; the first ${shown} are listed. All else is accepted: correct these rows and import the file again.`,
+      `Faults: ${count}; the first ${shown} are listed. Everything else was accepted: correct these rows and import the file again.`,
       `Erreurs : ${count} ; les ${shown} premières sont listées. Le reste est accepté : corrigez ces lignes et importez à nouveau le fichier.`,
     ],
     saveFaults: ['Save the faults as CSV', 'Enregistrer les erreurs en CSV'],

@@ -48,7 +48,7 @@ export const formatShortDay = (moment: Moment): string => day.value.format(dateO
 /** Writes a day. */
 export const formatDay = (moment: Moment): string => dayWithYear.value.format(dateOf(moment));
 
-/** Writes a month with its year. */
+/** Formats a month with its year. */
 export const formatMonth = (moment: Moment): string => month.value.format(dateOf(moment));
 
 /** Writes a time in full, with its zone. */

@@ -5,19 +5,19 @@ import { texts } from '../../texts/texts.ts';
 import { Field } from '../forms/fields.tsx';
 import { QrCode } from '../layout/qr-code.tsx';
 
-/** How a phone reaches the platform over HTTP. */
+/** The connection of a phone to the platform over HTTP. */
 export interface PhoneConnection {
   /** The address of the platform, without a slash at the end. */
   readonly platform: string;
   readonly deviceId: string;
-  /** That of the device or of a source. */
+  /** The secret of the device or of a source. */
   readonly secret: string;
 }
 
 const phoneUrl = ({ platform, secret, deviceId }: PhoneConnection): string =>
   `${platform}/in/osmand/${encodeURIComponent(deviceId)}?secret=${secret}`;
 
-/** The addresses to enter in Traccar Client and OsmAnd (docs/devices/osmand.md). */
+/** Lists the addresses to enter in Traccar Client and OsmAnd (docs/devices/osmand.md). */
 export function osmandRows(connection: PhoneConnection): readonly (readonly [name: string, value: string])[] {
   const { fields } = texts.value.sources;
   const query = '&lat={0}&lon={1}&timestamp={2}&accuracy={3}&altitude={4}&bearing={6}';
@@ -28,21 +28,21 @@ export function osmandRows(connection: PhoneConnection): readonly (readonly [nam
 }
 
 /**
- * Writes the address that Traccar Client scans. The app removes the query of an https address, so the address uses the
- * scheme of the app, with the server as a parameter.
+ * Returns the address that Traccar Client scans. It uses the scheme of the app, with the server as a parameter, because
+ * the app removes the query of an https address.
  */
 export function traccarClientLink(connection: PhoneConnection): string {
   const query = new URLSearchParams({ url: phoneUrl(connection), id: connection.deviceId });
   return `org.traccar.client://config?${query}`;
 }
 
-/** Writes the address that configures OwnTracks (https://owntracks.org/booklet/features/remoteconfig/). */
+/** Returns the address that configures OwnTracks (https://owntracks.org/booklet/features/remoteconfig/). */
 export function owntracksLink(settings: Readonly<Record<string, string | number | boolean>>): string {
   const configuration = JSON.stringify({ _type: 'configuration', ...settings });
   return `owntracks:///config?inline=${encodeURIComponent(btoa(configuration))}`;
 }
 
-/** The code that configures an app; it holds the secret. */
+/** A QR code that configures an app; it contains the secret. */
 export function AppCode({ format, link }: { format: 'owntracks' | 'osmand'; link: string }) {
   const { qrLabels, qrTexts } = texts.value.sources;
   return (

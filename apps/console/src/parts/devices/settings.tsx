@@ -158,7 +158,7 @@ function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
   );
 }
 
-/** The settings of Traccar Client and OsmAnd on a phone with a secret of its own. */
+/** The settings of Traccar Client and OsmAnd on a phone with its own secret. */
 function OsmandSettings({ secrets }: { secrets: DeviceSecrets }) {
   const { devices: text } = texts.value;
   const platform = useSignal(location.origin);
@@ -177,7 +177,7 @@ function OsmandSettings({ secrets }: { secrets: DeviceSecrets }) {
 /** The MQTT mode of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
 const owntracksMqtt = 0;
 
-/** The settings of OwnTracks on a phone with a secret of its own: over MQTT, where the app keeps what is not acknowledged. */
+/** The settings of OwnTracks on a phone with its own secret. With MQTT, the app keeps unacknowledged locations. */
 function OwntracksSettings({ secrets, urls }: SettingsOptions) {
   const { devices: text, sources } = texts.value;
   const chosen = useSignal(urls[0] ?? '');
@@ -231,7 +231,7 @@ function MqttSettings({ secrets, urls }: SettingsOptions) {
   );
 }
 
-/** A device that has just got a secret. */
+/** A device with a new secret. */
 export interface CreatedDevice {
   readonly secrets: DeviceSecrets;
   readonly model: string;

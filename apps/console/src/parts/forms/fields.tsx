@@ -212,7 +212,7 @@ interface ChoiceOptions<Word extends string> {
   readonly onChoose: (value: Word) => void;
 }
 
-/** A choice among a few words, all shown. */
+/** A radio group for a few options. */
 export function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
   return (
     <div class="field">

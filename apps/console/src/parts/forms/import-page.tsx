@@ -45,11 +45,11 @@ interface CheckedFile {
   readonly outcome: Outcome;
 }
 
-/** The faults of a file by line. */
+/** A table of the faults of a file, by line. */
 export function FaultTable({ faults }: { faults: readonly { line: number; column: string; message: string }[] }) {
   const { imports: text } = texts.value;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: makes it scrollable by keyboard
     <section class="card table-frame" tabIndex={0} aria-label={text.faultList}>
       <table class="table">
         <thead>

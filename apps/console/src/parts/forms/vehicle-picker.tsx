@@ -203,9 +203,9 @@ export function VehicleChoice({ label, appId, chosen, isSingle = false, error, o
   );
 }
 
-/** The vehicles of a rule or a webhook. */
+/** The vehicles that a rule or a webhook applies to. */
 export interface ScopeValue {
-  /** All of the application, those to come included. */
+  /** Whether it applies to all vehicles of the application, including future ones. */
   readonly isForAll: boolean;
   readonly vehicles: readonly NamedVehicle[];
 }
@@ -219,7 +219,7 @@ interface ScopeOptions {
   readonly onChange: (scope: Partial<ScopeValue>) => void;
 }
 
-/** Chooses all vehicles of an application, or some. */
+/** A choice between all vehicles of an application and some of them. */
 export function VehicleScope({ appId, scope: { isForAll, vehicles }, mayBeAll, failure, onChange }: ScopeOptions) {
   const { vehicleChoice: text } = texts.value;
   const unknown = failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined;

@@ -22,7 +22,7 @@ interface ApplicationPageOptions {
   readonly tabs: readonly [Tab, ...Tab[]];
 }
 
-/** A page about one application, which is chosen beside the title; with tabs if there are several. */
+/** A page about one application, which is selected next to the title; with tabs if there are several. */
 export function ApplicationPage({ name, title, label, tabs }: ApplicationPageOptions) {
   const { path, query } = address.value;
   const [first] = tabs;

@@ -37,7 +37,7 @@ export function CopyButton({ text, label, title }: { text: string; label: string
   );
 }
 
-/** Writes CSV. */
+/** Formats rows as CSV. */
 export const csvOf = (rows: readonly (readonly string[])[]): string =>
   rows.map((row) => row.map(cell).join(',')).join('\r\n');
 

@@ -8,10 +8,10 @@ async function reloadPage(): Promise<void> {
   location.reload();
 }
 
-/** A component that loads when it is first shown, or before that on request. */
+/** A component that loads when first rendered, or earlier on `preload`. */
 export type LazyComponent<Props> = ComponentType<Props> & { preload(): void };
 
-/** Makes a component of one that is loaded on demand. */
+/** Wraps a component that is loaded on demand. */
 export function lazy<Props extends object = object>(load: () => Promise<ComponentType<Props>>): LazyComponent<Props> {
   let loaded: ComponentType<Props> | undefined;
   let hasFailed = false;
@@ -32,6 +32,6 @@ export function lazy<Props extends object = object>(load: () => Promise<Componen
     if (Show) return <Show {...properties} />;
     return failure ? <LoadFailure retry={reload} /> : <Loading />;
   }
-  // A failure is shown with the component, which tries again.
+  // Rendering the component retries and reports the failure.
   return Object.assign(Lazy, { preload: () => void load().catch(() => undefined) });
 }

@@ -50,7 +50,7 @@ interface TabsOptions {
   readonly tabs: readonly { readonly href: string; readonly name: string; readonly isCurrent: boolean }[];
 }
 
-/** Links between the parts of a screen; on a narrow page they scroll sideways to the current one. */
+/** Links between the parts of a screen; on a narrow page, they scroll sideways to the current one. */
 export function Tabs({ label, tabs }: TabsOptions) {
   const nav = useRef<HTMLElement>(null);
   const current = tabs.find(({ isCurrent }) => isCurrent);

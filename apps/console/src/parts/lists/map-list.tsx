@@ -53,7 +53,7 @@ interface MapListOptions<Thing> {
   readonly things: readonly Thing[];
   /** The text below the name of a row. */
   readonly detailOf: (thing: Thing) => string;
-  /** An action of a row beside changing and deleting. */
+  /** An additional action of a row, besides changing and deleting. */
   readonly actionOf?: (thing: Thing) => ComponentChildren;
   readonly onChange: (thing: Thing) => void;
   readonly onDelete: (thing: Thing) => void;

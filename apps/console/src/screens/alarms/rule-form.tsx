@@ -35,7 +35,7 @@ function parametersOf({ kind, measure }: Draft): readonly ParameterName[] {
   return kind === 'speed' ? ['limitKmh'] : [];
 }
 
-/** @param watched the geofence that a new rule is for */
+/** Creates the draft of a rule. @param watched the geofence of a new rule */
 function toDraft(rule: Rule | undefined, watched: Geofence | undefined): Draft {
   if (!rule) {
     const common = { measure: 'percent', isForAll: isOperator(), vehicles: [] } as const;
@@ -175,7 +175,7 @@ interface RuleFormOptions {
   readonly appId: string;
   /** Undefined for a new one. */
   readonly rule: Rule | undefined;
-  /** The geofence that a new rule is for. */
+  /** The geofence of a new rule. */
   readonly watched: Geofence | undefined;
   readonly geofences: readonly Geofence[];
   readonly onClose: () => void;

@@ -17,17 +17,17 @@ import { texts } from '../../texts/texts.ts';
 import { type ChosenFile, findColumns, formatOf, runImport } from './import-run.ts';
 
 const encodings = ['utf-8', 'windows-1252'];
-/** Faults in the page, and in the file that it saves. */
+/** Maximum numbers of faults on the page and in the CSV file. */
 const shownFaults = 200;
 const keptFaults = 10_000;
 
-/** A file with its columns. */
+/** A chosen file with its columns. */
 interface OpenedFile extends Pick<ChosenFile, 'file' | 'encoding'> {
   readonly unknown: readonly string[];
   readonly hasTime: boolean;
 }
 
-/** @throws CallFailure for a file that cannot be read */
+/** Reads the columns of a file. @throws CallFailure for a file that cannot be read */
 async function openHistory(file: File, encoding: string): Promise<OpenedFile> {
   const { history: text } = texts.value;
   const format = formatOf(file);
@@ -45,15 +45,15 @@ function describeFault(error: unknown, file: File, encoding: string): string {
   return error.reason === 'NOT_TEXT' ? texts.value.history.notText(file.name, encoding) : error.message;
 }
 
-/** An import that runs, or has ended. */
+/** A running or ended import. */
 interface Run {
   readonly progress: ImportProgress;
   readonly share: number;
   readonly faults: readonly RowFault[];
   readonly state: 'running' | 'stopped' | 'done';
-  /** Why the platform takes no request at present. */
+  /** The reason why the platform currently accepts no requests. */
   readonly waiting?: string | undefined;
-  /** Why it ended. */
+  /** The reason why it failed. */
   readonly failure?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ interface Import {
   readonly vehicleId: string | undefined;
 }
 
-/** Runs an import; it stops with the page. */
+/** Runs an import; leaving the page stops it. */
 function useImport() {
   const run = useSignal<Run | undefined>(undefined);
   const controller = useRef<AbortController>(undefined);
@@ -100,7 +100,7 @@ function useImport() {
   return { run, start, stop: () => controller.current?.abort() };
 }
 
-/** The field of each column that has another name than that of a field. */
+/** Selects the field of each column that is not named after a field. */
 function ColumnFields({ opened, fields }: { opened: OpenedFile; fields: Signal<ReadonlyMap<string, string>> }) {
   const { history: text } = texts.value;
   if (opened.unknown.length === 0) return null;
@@ -253,7 +253,7 @@ function RunState({ run }: { run: Run }) {
   );
 }
 
-/** Imports history from a file of another system: with progress, faults by line, and a way to continue. */
+/** Imports history from a file of another system, with progress, faults by line, and a way to continue. */
 export function HistoryImport({ appId }: { appId: string }) {
   const { history: text } = texts.value;
   const started = useSignal<Import | undefined>(undefined);

@@ -15,7 +15,7 @@ import {
 import type { OpenFile } from '@odograph/codec/files/text-rows';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 
-/** Bytes that are read at a time. */
+/** Bytes read at a time. */
 const chunkBytes = 256 * 1024;
 const maxPauseMs = 10_000;
 
@@ -23,10 +23,10 @@ const formats: Readonly<Record<string, 'csv' | 'ndjson' | 'gpx'>> = {
   ...{ csv: 'csv', txt: 'csv', ndjson: 'ndjson', jsonl: 'ndjson', gpx: 'gpx' },
 };
 
-/** Returns the format of a file by its name; undefined for another one. */
+/** Returns the format of a file by its name; undefined for an unknown one. */
 export const formatOf = ({ name }: File) => formats[name.split('.').at(-1)?.toLowerCase() ?? ''];
 
-/** Opens a chosen file. @param onRead receives the bytes that are read */
+/** Opens a chosen file. @param onRead receives the number of bytes read */
 function openFile(file: File, onRead: (bytes: number) => void): OpenFile {
   return async function* read() {
     for (let at = 0; at < file.size; at += chunkBytes) {
@@ -36,7 +36,7 @@ function openFile(file: File, onRead: (bytes: number) => void): OpenFile {
   };
 }
 
-/** Lists the columns of CSV that no field has. @returns also whether one is the time. @throws UnreadableFile */
+/** Lists the CSV columns without a field. @returns also whether a column is the time. @throws UnreadableFile */
 export async function findColumns(file: File, encoding: string) {
   const columns = await readColumns(
     openFile(file, () => undefined),
@@ -45,11 +45,11 @@ export async function findColumns(file: File, encoding: string) {
   return { unknown: columns.filter((name) => name !== '' && !isKnownField(name)), hasTime: columns.includes('time') };
 }
 
-/** A file with what a person has said about it. */
+/** A file with the choices of the person who imports it. */
 export interface ChosenFile {
   readonly file: File;
   readonly encoding: string;
-  /** The field of each column of CSV that has another name. */
+  /** The field of each CSV column with another name. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -67,7 +67,7 @@ async function* stoppable(rows: AsyncIterable<HistoryRow>, signal: AbortSignal):
   }
 }
 
-/** What passes while the person waits: no answer, overload, a session to renew, or a proxy without a platform. */
+/** Tells whether a failure is temporary: no answer, overload, an expired session, or a proxy without a platform. */
 const passing = ['UNREACHABLE', 'OVERLOADED', 'TOO_MANY_REQUESTS', 'MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'];
 const passes = ({ code }: CallFailure): boolean => passing.includes(code) || /^50[234]$/.test(code);
 const isUnknown = ({ code }: CallFailure): boolean => ['UNKNOWN_VEHICLE', 'UNKNOWN_DEVICE'].includes(code);
@@ -75,16 +75,16 @@ const isUnknown = ({ code }: CallFailure): boolean => ['UNKNOWN_VEHICLE', 'UNKNO
 interface RunOptions {
   readonly chosen: ChosenFile;
   readonly targets: ImportTargets;
-  /** Rows that were sent before are skipped. */
+  /** Progress of the stopped import of this file, whose rows are skipped. */
   readonly done: ImportProgress;
   readonly signal: AbortSignal;
-  /** Receives the reason while the platform takes no request; undefined when it does again. */
+  /** Receives the reason when the platform stops accepting requests, undefined when it accepts them again. */
   readonly onWaiting: (reason: string | undefined) => void;
-  /** @param share of the file that is read, from 0 to 1 */
+  /** @param share part of the file that has been read, from 0 to 1 */
   readonly onPart: (progress: ImportProgress, share: number, faults: readonly RowFault[]) => void;
 }
 
-/** Sends a request until the platform takes it. @throws UnknownSubject, CallFailure; the reason of the signal */
+/** Sends a request, with retries until it is accepted. @throws UnknownSubject, CallFailure, the abort reason */
 async function post(
   body: ImportRequest,
   { signal, onWaiting }: Pick<RunOptions, 'signal' | 'onWaiting'>,
@@ -108,8 +108,8 @@ async function post(
 }
 
 /**
- * Sends the rows of a file to the platform, and waits while it takes none.
- * @throws UnreadableFile, CallFailure; the reason of the signal. The parts before are done.
+ * Sends the rows of a file to the platform; waits while the platform accepts no requests.
+ * @throws UnreadableFile, CallFailure, the abort reason; earlier parts are complete
  */
 export async function runImport({ chosen, targets, done, onPart, ...options }: RunOptions): Promise<void> {
   let bytes = 0;

@@ -122,7 +122,7 @@ function ExportList({ appId }: { appId: string }) {
   );
 }
 
-/** Exports: files that are created, followed, downloaded and deleted. For operators, also the import of history. */
+/** Creates, follows, downloads and deletes exports; operators also import history. */
 export function ExportsScreen() {
   const { exports: text, history } = texts.value;
   const exports = {

@@ -36,7 +36,7 @@ interface FieldOptions extends PartOptions {
   readonly spec: Spec;
 }
 
-/** A text in each language of the system. */
+/** Fields for a text in each language of the system. */
 function textAt(draft: GbfsSettings, path: string): string {
   const value = readPath(draft, path);
   return typeof value === 'string' ? value : '';
@@ -101,7 +101,7 @@ function WordsField({ label, hint, error, words, onWords }: WordsOptions) {
   );
 }
 
-/** The first price of a list of prices by time or distance; the others are kept. */
+/** A field for the first price of a list by time or distance; the other prices are kept. */
 function rateOf(draft: GbfsSettings, path: string) {
   const [first, ...others] = (readPath(draft, path) as readonly { rate: number }[] | undefined) ?? [];
   const withRate = (rate: number | undefined) =>
@@ -215,13 +215,13 @@ function Fields({ section, prefix, ...part }: PartOptions & { section: Section; 
 
 interface RowsOptions extends PartOptions {
   readonly section: 'vehicleTypes' | 'pricingPlans';
-  /** A new row, to be completed. */
+  /** A new row for the person to complete. */
   readonly proposed: object;
   readonly fewest: number;
   readonly children?: ComponentChildren;
 }
 
-/** Vehicle types or pricing plans, to add and to remove. */
+/** Adds, edits and removes vehicle types or pricing plans. */
 function Rows({ section, proposed, fewest, children, ...part }: RowsOptions) {
   const { gbfs: text, remove } = texts.value;
   const { draft } = part;
@@ -298,7 +298,7 @@ function Vehicles({ appId, draft, failure }: PartOptions & { appId: string }) {
   );
 }
 
-/** The settings of a publication as named fields; members without a field are kept. */
+/** A form for the settings of a publication; members without a field are kept. */
 export function GbfsFields({ appId, ...part }: PartOptions & { appId: string }) {
   const { gbfs: text } = texts.value;
   const address: Spec = { name: 'publicUrl', kind: 'url', isRequired: true };

@@ -13,7 +13,7 @@ export interface Spec {
 }
 
 const isRequired = true;
-/** The members of the settings with a field, by the object that they are in (packages/contracts/gbfs.ts). */
+/** Members of the settings that have a field, by their object (packages/contracts/gbfs.ts). */
 export const specs = {
   system: [
     { name: 'system_id', kind: 'text', isRequired },
@@ -75,7 +75,7 @@ export type Section = keyof typeof specs;
 const ownMembers = ['publicUrl', 'stations', 'vehicleIds'];
 const namesOf = (section: Section): readonly string[] => specs[section].map(({ name }) => name);
 
-/** The paths of all fields, for the messages of faults. */
+/** Lists the paths of all fields, for fault messages. */
 export function fieldsOf(settings: GbfsSettings): readonly string[] {
   const rows = (['vehicleTypes', 'pricingPlans'] as const).flatMap((section) =>
     (settings[section] ?? []).flatMap((_row, index) => namesOf(section).map((name) => `${section}.${index}.${name}`)),
@@ -83,7 +83,7 @@ export function fieldsOf(settings: GbfsSettings): readonly string[] {
   return [...ownMembers, ...namesOf('feeds'), ...namesOf('system').map((name) => `system.${name}`), ...rows];
 }
 
-/** Lists the members that have no field; they are kept as they are. */
+/** Lists the members without a field, which are kept unchanged. */
 export function membersWithoutField(settings: GbfsSettings): readonly string[] {
   const known = new Set([
     ...fieldsOf(settings),
@@ -97,7 +97,7 @@ export function membersWithoutField(settings: GbfsSettings): readonly string[] {
   return [...top, ...below('system', settings.system), ...rows].filter((path) => !known.has(path));
 }
 
-/** Leaves out translations into other languages. */
+/** Removes translations into other languages. */
 export function keepLanguages(value: unknown, languages: readonly string[]): unknown {
   if (Array.isArray(value)) {
     const kept = value.filter((one) => one?.language === undefined || languages.includes(one.language));
@@ -107,11 +107,11 @@ export function keepLanguages(value: unknown, languages: readonly string[]): unk
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, keepLanguages(one, languages)]));
 }
 
-/** Reads a member of a JSON value by its path, such as `system.name` or `vehicleTypes.0.match`. */
+/** Returns a member of a JSON value by its path, such as `system.name` or `vehicleTypes.0.match`. */
 export const readPath = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((part, name) => Object(part)[name], value);
 
-/** Returns a JSON value with another member at a path; undefined removes it. */
+/** Returns a copy of a JSON value with a member replaced at a path; undefined removes the member. */
 export function writePath(value: unknown, path: string, next: unknown): unknown {
   const [name = '', ...rest] = path.split('.');
   const members = Object(value) as Readonly<Record<string, unknown>>;

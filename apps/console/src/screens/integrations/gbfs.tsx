@@ -30,7 +30,7 @@ async function loadPublication(appId: string) {
   }
 }
 
-/** Proposes settings, without the address for contact. */
+/** Proposes settings without the contact address. */
 function proposeSettings(appId: string): Settings {
   const name = operatorApplications().applications.find((one) => one.appId === appId)?.name ?? appId;
   return {
@@ -57,7 +57,7 @@ function proposeSettings(appId: string): Settings {
   };
 }
 
-/** @throws CallFailure if the text is not JSON, or no settings */
+/** Parses settings. @throws CallFailure if the text is not JSON or not settings */
 function parseSettings(text: string, proposed: Settings): Settings {
   try {
     const { appId: _appId, ...given } = JSON.parse(text);
@@ -75,7 +75,7 @@ interface FormOptions {
   readonly onChanged: () => void;
 }
 
-/** Settings in a file, to save and to load, and the members of it that have no field. */
+/** Saves and loads settings as a file, and lists its members without a field. */
 function SettingsFile({ appId, draft }: { appId: string; draft: Signal<Settings> }) {
   const { gbfs: text } = texts.value;
   const action = useAction();

@@ -68,7 +68,7 @@ output:
 /** The HTTP mode of OwnTracks (https://owntracks.org/booklet/tech/json/, "_type=configuration"). */
 const owntracksHttp = 3;
 
-/** Writes the address that configures an app. */
+/** Returns the address that configures an app. */
 function linkOf(format: 'owntracks' | 'osmand', connection: Connection): string {
   const { platform, sourceId, secret, deviceId } = connection;
   if (format === 'osmand') return traccarClientLink(connection);

@@ -234,7 +234,7 @@ export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: 
   const isLoaded = loaded.data !== undefined;
   useEffect(() => {
     if (proposed === null || !loaded.data) return;
-    // The address only opens the question: a person confirms the command.
+    // The address only opens the confirmation; a person must confirm the command.
     ask(mayChange() ? loaded.data.choices.find(({ action }) => action === proposed) : undefined);
     changeQuery({ ask: undefined });
   }, [proposed, isLoaded]);

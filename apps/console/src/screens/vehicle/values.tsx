@@ -14,7 +14,7 @@ type Value = Schema<'LatestValue'>;
 /** The values are read again at most this often, however fast readings arrive. */
 const refreshMs = 5000;
 
-/** A number that changes with the last contact of a vehicle, at most every five seconds. */
+/** Returns a number that changes with the last contact of a vehicle, at most every five seconds. */
 export const contactStep = ({ lastContact }: LiveVehicle): number =>
   lastContact === undefined ? 0 : Math.floor(Date.parse(lastContact) / refreshMs);
 
@@ -22,7 +22,7 @@ async function load(id: string): Promise<readonly Value[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
 }
 
-/** The name of a value, which opens its chart if there is one. */
+/** The name of a value, with a link to its chart if there is one. */
 export function ValueName({ vehicleId, value }: { vehicleId: string; value: Value }) {
   const { field } = value;
   const name = nameOfValue(value);
