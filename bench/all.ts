@@ -8,7 +8,7 @@ const options = { only: ['', 'comma-separated benchmarks; all by default'] } as 
 
 const directory = join(import.meta.dirname, 'results');
 
-/** Sizes at which all of them take less than 45 minutes on two cores. */
+/** Sizes at which all benchmarks together take less than 45 minutes on two cores. */
 const sittings: readonly (readonly [name: string, parameters: string])[] = [
   ['ingest', '--rounds 3'],
   ['ingest', '--rounds 3 --readings 50'],

@@ -60,7 +60,7 @@ async function growFleet(pool: Pool, { applicationId }: BenchFleet, count: numbe
 }
 
 async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
-  // A service worker would answer from a cache of its own.
+  // A service worker would answer from its own cache.
   const options = { baseURL: httpUrl, locale: 'en-GB', viewport, serviceWorkers: 'block' } as const;
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -200,7 +200,7 @@ async function measureList(console_: Console): Promise<void> {
   );
 }
 
-/** Opens the map for the first time over a slow connection. @returns milliseconds until its list and its map are shown */
+/** Opens the map for the first time over a slow connection. @returns the time until its list and its map appear, ms */
 async function openSlowly(console_: Console): Promise<readonly [list: number, map: number]> {
   const page = await signIn(console_);
   const client = await page.context().newCDPSession(page);

@@ -87,7 +87,7 @@ function isAllowed(file: SourceFile, target: string, specifier: string): boolean
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
-  // Browser code shares only the HTTP interface, the table of fields and the readers of files with the platform.
+  // Browser code shares only the HTTP interface, the field table and the file readers with the platform.
   if (file.workspace.startsWith('apps/')) {
     return target === 'client' || /^@odograph\/(contracts\/fields$|codec\/files\/)/.test(specifier);
   }

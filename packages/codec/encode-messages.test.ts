@@ -45,7 +45,7 @@ it.each(sourceFormatNames)('decodes what it encodes of a message of %s', (format
   expect(decode(format, encodeMessage(format, device, reading))).toEqual(reading);
 });
 
-it('encodes a word that is true or false as such, not as text', () => {
+it('encodes the words true and false as booleans, not as text', () => {
   const message = encodeMessage('traccar', device, decode('traccar', samples.traccar));
   expect(message).toMatchObject({ position: { attributes: { ignition: true, lock: true } } });
 });

@@ -72,7 +72,7 @@ describe('of any source', () => {
     },
   );
 
-  it('text that is not JSON is a fault of the whole upload', () => {
+  it('rejects a whole upload that is not JSON', () => {
     expect(decodeUpload('flespi', '[', 0)).toMatchObject({
       readings: [],
       faults: [{ index: null, reason: 'NOT_JSON' }],

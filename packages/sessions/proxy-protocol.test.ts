@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ProxiedSource, readProxiedSource, readProxyHead, takeProxyHeader } from './proxy-protocol.ts';
 
-/** Bytes of a header as section 2.2 of the specification lays them out. */
+/** Returns the bytes of a header, laid out as in section 2.2 of the specification. */
 const header = (command: number, family: number, body: readonly number[]) =>
   Buffer.from([
     ...[0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a],
@@ -36,7 +36,7 @@ describe('a PROXY protocol header of version 2', () => {
     expect(sourceOf(header(0x21, 0x21, tcp6))).toEqual({ address: '2001:db8::9', port: 80 });
   });
 
-  it('holds no source when the balancer checks health, or for other protocols', () => {
+  it('holds no source for health checks of the balancer and for other protocols', () => {
     expect(sourceOf(header(0x20, 0x00, []))).toBeUndefined();
     expect(sourceOf(header(0x21, 0x00, [1, 2, 3]))).toBeUndefined();
     expect(sourceOf(header(0x21, 0x31, [1, 2, 3]))).toBeUndefined();
@@ -77,7 +77,7 @@ describe('a connection of a balancer', () => {
     return { client, socket, result: await outcome };
   }
 
-  it('reports the source as its remote end, and keeps the bytes after the header, wherever chunks begin', async () => {
+  it('reports the source as its remote end, and keeps the bytes after the header, in any chunks', async () => {
     const bytes = Buffer.concat([header(0x21, 0x11, tcp4), Buffer.from('hello')]);
     for (const cut of [0, 1, 16, 20, 28, 30]) {
       const { client, socket } = await accept(

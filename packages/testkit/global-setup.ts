@@ -60,11 +60,11 @@ declare module 'vitest' {
   }
 }
 
-/** Data directories that no engine uses: embedded engines start on copies, since creating a database takes seconds. */
+/** Data directories that embedded engines copy at their start, because creating a database takes seconds. */
 interface DatabaseTemplates {
-  /** With the extension and nothing else. */
+  /** Contains only the extension. */
   readonly empty: string;
-  /** With all migrations and the roles of the services. */
+  /** Contains all migrations and the roles of the services. */
   readonly migrated: string;
 }
 
@@ -128,7 +128,7 @@ export function createOwnDatabase(purpose: string): Promise<OwnDatabase> {
   return templates ? startAnotherEngine(templates.migrated) : createOnServer(testDatabaseUrl(), purpose);
 }
 
-/** Copies a template into the data directory of an embedded engine; on a TimescaleDB server the engine creates a database. */
+/** Copies a template into the data directory of an embedded engine; on a server, the engine creates a database. */
 export async function copyTemplate(name: keyof DatabaseTemplates, dataDirectory: string): Promise<void> {
   const templates = inject('databaseTemplates');
   if (templates) await cp(templates[name], dataDirectory, { recursive: true });

@@ -18,13 +18,13 @@ export const hasRedisServer = required('redis-server', runs('redis-server', '--v
 /** For tests with certificates. */
 export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 
-/** For tests behind a balancer. */
+/** HAProxy, for tests behind a load balancer. */
 export const hasHaproxy = required('haproxy', runs('haproxy', '-v'));
 
 /** For tests of the console; undefined without a browser. */
 export const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const hasBrowser = required('Chromium', browserPath !== undefined);
 
-/** For the test of certificates by ACME: Caddy, and the authority and name server of Pebble, which are Go modules. */
+/** Programs of the ACME test: Caddy, and the certificate authority and DNS server of Pebble; all are Go modules. */
 export const hasAcmePrograms =
   runs('caddy', 'version') && ['pebble', 'pebble-challtestsrv'].every((name) => runs('which', name));

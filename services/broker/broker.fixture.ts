@@ -77,7 +77,7 @@ export async function openRedis(url: string): Promise<Redis> {
   return redis;
 }
 
-/** Opens what the command service sends its messages with. */
+/** Opens the messenger of the command service. */
 export async function openMessenger({ REDIS_URL, QUEUE_PREFIX }: ResolvedConfig): Promise<DeviceMessenger> {
   const messenger = new DeviceMessenger(REDIS_URL, QUEUE_PREFIX, createLogger('silent'));
   await eventually(async () => expect(messenger.isConnected).toBe(true));

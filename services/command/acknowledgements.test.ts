@@ -56,7 +56,7 @@ it.each([
   },
 );
 
-it('a confirmation of a key list counts for nothing while the device key cannot be opened', async () => {
+it('ignores the confirmation of a key list while the device key cannot be opened', async () => {
   const { config, db } = platform;
   const { deviceId } = await createVehicle(db, await createApplication(db));
   const sealed = new Sealer([randomUUID()], 'device keys').seal(randomBytes(32), deviceKeyContext(deviceId, 1));

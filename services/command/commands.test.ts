@@ -223,7 +223,7 @@ async function fleetAfterLock(
   return rows[0]?.fleet;
 }
 
-it('sets the lock in the latest state also when the acknowledgement comes after the timeout', async () => {
+it('sets the lock in the latest state even when the acknowledgement arrives after the timeout', async () => {
   const command = await newCommand();
   await sql`insert into vehicle_latest (vehicle_id, time, received_at)
     values (${command.vehicleId}::integer, now(), now())`.execute(platform.db);

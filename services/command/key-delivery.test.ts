@@ -30,7 +30,7 @@ const stateOf = async () =>
     .executeTakeFirstOrThrow();
 
 describe('the claim of a due list', () => {
-  it('is had by one of many processes, and again when it is over', async () => {
+  it('belongs to one of many processes, and to another after it expires', async () => {
     const claims = await Promise.all([1, 2, 3, 4].map(() => claim(randomUUID())));
     expect(claims.filter(Boolean)).toHaveLength(1);
     await sql`update device_key set claimed_until = now() - interval '1 second'
@@ -38,7 +38,7 @@ describe('the claim of a due list', () => {
     expect(await claim(randomUUID())).toBe(true);
   });
 
-  it('is over when the clock of the database was set back after it was made', async () => {
+  it('expires even if the clock of the database is set back', async () => {
     const claimUntil = (seconds: number) =>
       sql`update device_key set claimed_until = now() + make_interval(secs => ${seconds})
         where device_id = ${deviceId}`.execute(db);
@@ -48,14 +48,14 @@ describe('the claim of a due list', () => {
     expect(await claim(randomUUID())).toBe(true);
   });
 
-  it('is not had by a process that cannot open the key', async () => {
+  it('is refused to a process that cannot open the key', async () => {
     expect((await claimDue(db, new Sealer(['another'], 'device keys'), randomUUID(), 100)).includes(deviceId)).toBe(
       false,
     );
     expect(await claim(randomUUID())).toBe(true);
   });
 
-  it('ends with the publication; a change that came meanwhile is due', async () => {
+  it('ends with the publication; a change made in the meantime is due', async () => {
     const mine = randomUUID();
     await claim(mine);
     await change();

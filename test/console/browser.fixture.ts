@@ -57,7 +57,7 @@ export async function watchPage(
   return { page, errors, foreignRequests };
 }
 
-/** The options of a browser in which an operator is signed in, with preferences stored. @param cookie of the session */
+/** Returns options for a signed-in browser with stored preferences. @param cookie of the operator's session */
 export function signedInOptions(origin: string, cookie: string, preferences: object = {}): BrowserContextOptions {
   const [name = '', value = ''] = cookie.split('=');
   const place = { domain: new URL(origin).hostname, path: '/', expires: -1 };
@@ -66,14 +66,14 @@ export function signedInOptions(origin: string, cookie: string, preferences: obj
   return { storageState: { cookies, origins: [{ origin, localStorage }] } };
 }
 
-/** What a page has loaded since `watchLoads`. */
+/** The requests of a page since `watchLoads`. */
 export interface Loads {
   readonly paths: readonly string[];
-  /** Adds up what was transferred, in bytes. */
+  /** Returns the total transfer size, in bytes. */
   total(): Promise<number>;
 }
 
-/** Collects what a page loads from now on. */
+/** Records the requests of a page from now on. */
 export function watchLoads(page: Page): Loads {
   const paths: string[] = [];
   const sizes: Promise<number>[] = [];
@@ -124,9 +124,9 @@ interface AxeResult {
   }[];
 }
 
-/** Lists what axe finds on a page as it is now. @param rules all of them without it */
+/** Lists the axe violations on the current page. @param rules default: all */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Evaluated by the debugger, which the content security policy does not bind.
+  // Evaluated by the debugger, to which the content security policy does not apply.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate(
     `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
@@ -136,7 +136,7 @@ export async function findBarriers(page: Page, rules?: readonly string[]): Promi
   );
 }
 
-/** Runs in the page, whose types the tests do not have. */
+/** Runs in the page; untyped because the tests have no DOM types. */
 const overflowing = `(() => {
   const isScrolled = (element) => /auto|scroll|hidden|clip/.test(getComputedStyle(element).overflowX);
   const describe = ({ tagName, className, textContent }) =>
@@ -151,7 +151,7 @@ const overflowing = `(() => {
     const isText = [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim() !== '');
     const { textOverflow, display } = getComputedStyle(element);
     if (!isText || display === 'inline' || textOverflow === 'ellipsis' || element.matches('pre, select')) continue;
-    if (element.scrollWidth > element.clientWidth + 1) found.push('cut or spilt: ' + describe(element));
+    if (element.scrollWidth > element.clientWidth + 1) found.push('cut off or overflowing: ' + describe(element));
   }
   for (const element of [document.documentElement, document.querySelector('#content')]) {
     if (element && element.scrollWidth > element.clientWidth) found.push('scrolls sideways: ' + describe(element));
@@ -159,7 +159,7 @@ const overflowing = `(() => {
   return found;
 })()`;
 
-/** Lists the elements of a page that exceed its width, and the texts that exceed their elements. */
+/** Lists the elements that overflow the page and the texts that overflow their elements. */
 export async function findOverflow(page: Page): Promise<string[]> {
   return (await page.evaluate(overflowing)) as string[];
 }

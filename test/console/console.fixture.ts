@@ -71,7 +71,7 @@ export async function startConsole(
 /** A name that no other test has. */
 export const uniqueName = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
 
-/** Lists what axe finds on a page as it is, in light and dark. */
+/** Lists the axe violations on the current page, in light and dark. */
 export async function findAllBarriers(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light' });
   const light = await findBarriers(page);

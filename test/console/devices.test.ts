@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     ['osmand', 'Traccar Client', reportOverHttp],
     ['owntracks', 'OwnTracks', reportOverMqtt],
   ])(
-    'shows the settings of a phone with %s, which has a secret of its own, as a code for %s',
+    'shows the settings of a phone with %s, which has its own secret, as a QR code for %s',
     async (model, app, report) => {
       const { page, errors } = await setup.open('/devices?add=one', await setup.accountOf('operator'));
       const deviceId = uniqueName('phone');

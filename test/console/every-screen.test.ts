@@ -18,11 +18,11 @@ let screens: readonly Screen[];
 /** A screen with data, in either language. */
 interface Screen {
   readonly path: string;
-  /** Selects what its data shows. */
+  /** Selects an element that appears once its data has loaded. */
   readonly sign: string;
-  /** Selects what is clicked first. */
+  /** Selects the element to click first. */
   readonly click?: string;
-  /** Of administrators of the whole platform, who see the data of other tests, too. */
+  /** For administrators of the whole platform, who also see the data of other tests. */
   readonly isOfPlatform?: true;
 }
 
@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser)('every screen of the console', () => {
     { width: 820, locale: 'en-GB', colorScheme: 'light' },
     { width: 1440, locale: 'fr-FR', colorScheme: 'light' },
   ] as const)(
-    'fits $width pixels in $locale, $colorScheme, and axe finds nothing',
+    'fits $width pixels in $locale, $colorScheme, and has no axe violations',
     { timeout: 600_000 },
     async ({ width, locale, colorScheme }) => {
       const faults: [path: string, faults: string[]][] = [];

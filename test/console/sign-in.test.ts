@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     await page.context().close();
   });
 
-  it.each(['light', 'dark'] as const)('has nothing that axe finds, %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('has no axe violations, %s', async (colorScheme) => {
     const { page } = await watchPage(setup.browser, setup.platform.httpUrl, { colorScheme });
     await page.goto('/sign-in');
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     await page.context().close();
   });
 
-  it('has a name for every field of the reference of the interface', async () => {
+  it('names every field of the API reference', async () => {
     const { cookie } = await createOperator(setup.platform.db);
     const options = signedInOptions(setup.platform.httpUrl, cookie);
     const { page } = await watchPage(setup.browser, setup.platform.httpUrl, options);

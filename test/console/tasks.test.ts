@@ -18,7 +18,7 @@ let fleet: TestFleet;
 let cookie: string;
 let stray: DeviceConnection;
 let driver: string;
-/** A line for each task, printed at the end: its clicks and seconds (docs/console.md, "Common tasks"). */
+/** Clicks and seconds of each task, printed at the end (docs/console.md, "Common tasks"). */
 const lines: string[] = [];
 
 let strayId: string;
@@ -28,7 +28,7 @@ const card = (page: Page) => page.getByRole('region', { name: 'MV-100-AA' });
 const open = (page: Page, screen: string) =>
   page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: screen }).click();
 
-/** Yesterday at 14:00 in the zone of the browser: as a person types it, and in UNIX seconds. */
+/** Yesterday at 14:00 in the time zone of the browser, as typed by a person and in UNIX seconds. */
 async function yesterday(page: Page): Promise<{ typed: string; seconds: number }> {
   const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const typed = `${day}T14:00`;
@@ -37,11 +37,11 @@ async function yesterday(page: Page): Promise<{ typed: string; seconds: number }
 
 interface Task {
   readonly name: string;
-  /** The most that it may take, from the map on. */
+  /** Maximum number of clicks, starting from the map. */
   readonly clicks: number;
   /** Runs before the count. */
   readonly prepare?: (page: Page) => Promise<void>;
-  /** Performs it, and waits for its result. Typing and keys are no clicks. */
+  /** Performs the task and waits for its result. Typing and keys do not count as clicks. */
   readonly perform: (page: Page) => Promise<void>;
 }
 

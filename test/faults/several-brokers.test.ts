@@ -38,7 +38,7 @@ afterAll(async () => {
 
 interface Broker {
   readonly platform: TestPlatform;
-  /** Between the broker and Redis. */
+  /** Connects the broker to Redis. */
   readonly line: TcpProxy;
 }
 
@@ -101,7 +101,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
       expect(status).toBe(200);
     });
 
-  it('send a command to the broker that has the device, once, wherever the device connects', async () => {
+  it('send a command once, to the broker that holds the device, wherever the device connects', async () => {
     await newVehicle();
     const devices: Awaited<ReturnType<typeof connect>>[] = [];
     for (const index of [0, 1, 2, 0, 2]) {
@@ -112,7 +112,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     expect(devices.map(isConnected)).toEqual([false, false, false, false, true]);
   });
 
-  it('refuse a command whose session ended on its way, since it was not sent', async () => {
+  it('refuse a command whose session ended before it was sent', async () => {
     await newVehicle();
     const device = await connect(0);
     lineOf(0).slow(300);
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     expect(device.heard).toEqual([]);
   });
 
-  it('send the newest key list on SUBSCRIBE and to a live session, and after a broker was cut off', async () => {
+  it('send the newest key list on SUBSCRIBE, to a live session, and after a broker was cut off', async () => {
     await newVehicle();
     const messenger = new DeviceMessenger(server.url, prefix, createLogger('silent'));
     await eventually(async () => expect(messenger.isConnected).toBe(true));
@@ -150,7 +150,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     messenger.close();
   });
 
-  it('close the sessions of a deleted device, also at a broker that was cut off when it was deleted', async () => {
+  it('close the sessions of a deleted device, even at a broker that was cut off when it was deleted', async () => {
     for (const isCut of [false, true]) {
       await newVehicle();
       const device = await connect(2);
@@ -178,7 +178,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
   it('keep the session that began at a broker while it was cut off, over an older one elsewhere', async () => {
     await newVehicle();
     const older = await connect(0);
-    // The broker has learnt of the number of the older session by then.
+    // By then the broker knows the number of the older session.
     const other = await connectDevice(urlOf(1), await createVehicle(services.db, application));
     open.push(other);
     lineOf(1).cut();
@@ -241,7 +241,7 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
     };
   }
 
-  /** A device that keeps the connections that it has left half open, as a network without FIN does. */
+  /** A device that leaves its old connections half open, like a network that drops FINs. */
   function createModelDevice(parts: Awaited<ReturnType<typeof startRegistry>>[]) {
     const id = randomUUID();
     const sessions: ModelSession[] = [];
@@ -253,7 +253,7 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
     return {
       id,
       connect,
-      /** Connects again when its newest session was closed because its order was unknown. */
+      /** Reconnects if its newest session was closed because the order was unknown. */
       async reconnect(): Promise<void> {
         if (sessions.at(-1)?.isOpen !== true) await connect(1);
       },
@@ -266,7 +266,7 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
     broker: fc.nat({ max: brokers - 1 }),
   });
 
-  it('the newest is the only one that stays, once all are connected again', async () => {
+  it('only the newest stays once all brokers are connected again', async () => {
     const prefix = `registry-${randomUUID()}`;
     const parts = await Promise.all(Array.from({ length: brokers }, () => startRegistry(prefix)));
     const control = connectRedis(server.url, logger);

@@ -45,7 +45,7 @@ describe.skipIf(!hasAcmePrograms)('infra/Caddyfile', async () => {
 
   const [dns, acme, management] = [await freePort(), await freePort(), await freePort()];
   const [http, https] = [await freePort(), await freePort()];
-  /** Pebble serves its own interface with this certificate. */
+  /** The certificate of the ACME endpoint of Pebble. */
   const authority = createSelfSigned(directory, 'pebble', 'IP:127.0.0.1');
   const pebbleConfig = {
     listenAddress: `127.0.0.1:${acme}`,
@@ -57,7 +57,7 @@ describe.skipIf(!hasAcmePrograms)('infra/Caddyfile', async () => {
     profiles: { default: { description: 'the only one', validityPeriod: 86_400 } },
   };
 
-  /** Stands for HAProxy: keeps the first bytes of a connection and answers the request. */
+  /** Stands in for HAProxy: records the first bytes of a connection and answers the request. */
   const received: Buffer[] = [];
   const upstream = createServer((socket) =>
     socket.once('data', (data) => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasAcmePrograms)('infra/Caddyfile', async () => {
     return serialNumber;
   };
 
-  it('obtains one certificate for HTTPS and MQTT, and a new one ends no session', async () => {
+  it('obtains one certificate for HTTPS and MQTT, and a renewal ends no session', async () => {
     writeFileSync(join(directory, 'pebble.json'), JSON.stringify({ pebble: pebbleConfig }));
     const unused = ['-http01', '', '-https01', '', '-tlsalpn01', '', '-doh', '', '-management', ''];
     start('pebble-challtestsrv', ['-dnsserver', `127.0.0.1:${dns}`, '-defaultIPv6', '', ...unused]);

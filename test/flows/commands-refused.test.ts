@@ -149,7 +149,7 @@ it('names the missing or malformed parameter', async () => {
   expect((await clientWithToken(fixture.platform.httpUrl, 'x').post('/v1/vehicle/unlock', {})).status).toBe(401);
 });
 
-it('answers DEVICE_OFFLINE at once while there is no broker', async () => {
+it('answers DEVICE_OFFLINE immediately while no broker runs', async () => {
   const vehicle = await fixture.createVehicle();
   const brokerless = await startTestPlatform([commandService]);
   const by = clientWithToken(brokerless.httpUrl, fixture.application.token);

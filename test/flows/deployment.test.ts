@@ -55,14 +55,14 @@ describe('docker-compose.yml', () => {
     expect(services['timescaledb']?.healthcheck?.test?.join(' ')).toContain('pg_isready -h 127.0.0.1');
   });
 
-  it('publishes ports in clear on the loopback interface only, and encrypted ones on all interfaces', () => {
+  it('publishes unencrypted ports on the loopback interface only, and encrypted ones on all interfaces', () => {
     const inClear = ['1883', '5027/tcp', '5027/udp', '8080'].map((port) => `127.0.0.1 ${port}`);
-    // Port 80 redirects to 443 and answers the challenges of the certification authority.
+    // Port 80 redirects to 443 and answers the challenges of the certificate authority.
     const encrypted = ['8883', '5028', '80', '443'].map((port) => `0.0.0.0 ${port}`);
     expect(publishedBy(Object.values(services)).toSorted()).toEqual([...inClear, ...encrypted].toSorted());
   });
 
-  it('listens for TLS only with a certificate: one for DOMAIN, or that of infra/docker-compose.tls.yml', () => {
+  it('listens for TLS only with a certificate: one for DOMAIN, or the one of infra/docker-compose.tls.yml', () => {
     const path = `/certificates/caddy/certificates/acme-v02.api.letsencrypt.org-directory/\${DOMAIN}/\${DOMAIN}`;
     expect(services['https']).toMatchObject({
       scale: `0\${DOMAIN:+1}`,

@@ -29,7 +29,7 @@ const signals = fc
     scale: [factor, offset] as const,
   }));
 
-/** Its value, 641270933834.7165, and the next one are the same double. */
+/** Its value, 641270933834.7165, and the next raw value are the same double. */
 const sixteenDigits = {
   ...{ raw: 6_412_709_338_318_087n, startBit: 0, length: 53, format: '1+' },
   scale: ['0.00010', '2.9078'] as const,

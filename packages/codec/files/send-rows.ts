@@ -154,7 +154,7 @@ class Part {
     return mapped === undefined ? subject : { deviceId: mapped };
   }
 
-  /** @returns how many readings were accepted */
+  /** Sends the readings of one vehicle or device. @returns the number of accepted readings */
   async #sendGroup(subject: Subject, rows: readonly HistoryRow[]): Promise<number> {
     const readings = rows.map(({ reading }) => reading);
     try {

@@ -36,7 +36,7 @@ describe('an upload in CBOR', () => {
     }
   });
 
-  it('keeps the names that have no number', () => {
+  it('keeps names without a number', () => {
     const encoded = encodeCbor({ timestamp: 1, vendor: 2 });
     expect(decode(encoded, { useMaps: true })).toEqual(new Map<unknown, unknown>([[0, 1]]).set('vendor', 2));
   });

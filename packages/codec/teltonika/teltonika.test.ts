@@ -227,7 +227,7 @@ it('the known codecs are those of records and of messages, and no others, such a
   expect(codecs.filter(isKnownCodec)).toEqual([8, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x8e]);
 });
 
-it('the time of the first record is known without decoding the records, and not of other data', () => {
+it('reads the time of the first record without decoding the records, and none from other data', () => {
   expect(firstRecordSeconds(dataOf(codec8))).toBe(decodeTeltonika(dataOf(codec8), 0).readings[0]?.reading.timestamp);
   expect(firstRecordSeconds(hex(`0801${'00'.repeat(7)}`))).toBeUndefined();
   expect(firstRecordSeconds(hex(`0c01${'00'.repeat(8)}`))).toBeUndefined();

@@ -96,7 +96,7 @@ describe('POST /v1/bluetooth-token', () => {
       from generate_series(1, ${count})`.execute(access.platform.db);
     await fill('-1 hour', 1999);
     await issuedId();
-    // The limit of a user does not bind the application.
+    // The limit of a user does not apply to the application.
     await fill('1 hour', 100);
     await issuedId();
     await fill('1 hour', 1897);

@@ -24,7 +24,7 @@ afterEach(async () => {
   await platform.stop();
 });
 
-/** Starts HAProxy, which sends the PROXY protocol to each port. @returns its own port for each */
+/** Starts HAProxy, which sends the PROXY protocol to each port. @returns the listening port for each */
 async function startBalancer(directory: string, ports: readonly number[]): Promise<number[]> {
   const own = await Promise.all(ports.map(() => freePort()));
   const listeners = ports.map((port, index) =>
@@ -51,7 +51,7 @@ async function openFrom(localAddress: string, port: number): Promise<Socket> {
 }
 
 describe.skipIf(!hasHaproxy || !hasOpenssl)('behind a balancer that sends the PROXY protocol', () => {
-  it('devices connect over TCP and TLS, and limits see their addresses', async () => {
+  it('devices connect over TCP and TLS, and limits apply to their addresses', async () => {
     const directory = createTestDirectory();
     const { certificate, key } = createSelfSigned(directory, 'localhost');
     const [mqttPort, tlsPort] = [await freePort(), await freePort()];
@@ -75,7 +75,7 @@ describe.skipIf(!hasHaproxy || !hasOpenssl)('behind a balancer that sends the PR
     }
   });
 
-  it('a connection of the balancer without a header is closed, and one of another address needs none', async () => {
+  it('a connection of the balancer without a header is closed, and one from another address needs none', async () => {
     platform = await startTestPlatform([brokerService], { PROXY_PROTOCOL_NETWORKS: '127.0.0.2' });
     const { deviceId, secret } = await createDevice(platform.db);
     expect(await connackOf(platform.mqttUrl, { clientId: deviceId, username: deviceId, password: secret })).toBe(0);

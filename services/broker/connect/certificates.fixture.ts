@@ -12,8 +12,8 @@ function openssl(...parameters: string[]): void {
 }
 
 /**
- * Creates a self-signed certificate of a server or an authority.
- * @param hosts what the certificate is valid for, such as IP:127.0.0.1; for clients that verify it
+ * Creates a self-signed certificate for a server or an authority.
+ * @param hosts subject alternative names, such as IP:127.0.0.1, for clients that verify the certificate
  * @returns the files of the certificate and its key
  */
 export function createSelfSigned(

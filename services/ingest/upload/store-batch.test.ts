@@ -61,7 +61,7 @@ describe('a batch of readings', () => {
     ]);
   });
 
-  it('has the values that were received last of two readings of the same time', async () => {
+  it('has the values received last when two readings have the same time', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const receivedAtMs = Date.now();
     await storeReceived([receivedAtMs + 1, vehicle, at(30, 2)], [receivedAtMs, vehicle, at(30, 1)]);

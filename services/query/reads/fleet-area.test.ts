@@ -7,7 +7,7 @@ import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 
 setUpApplication();
 
-it('covers the positions that the viewer may see, with a margin, without private vehicles and the position 0,0', async () => {
+it('covers the positions that the viewer may see, with a margin, except private vehicles and 0,0', async () => {
   expect((await client.get('/v1/x/vehicles/area')).body).toEqual({});
   const park = async (latitude: number, longitude: number, owner = application) => {
     const vehicle = await createVehicle(platform.db, owner);

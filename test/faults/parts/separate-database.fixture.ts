@@ -10,7 +10,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
 
-/** A database for one test: empty on a server, with all migrations on an embedded engine, which starts faster so. */
+/** A database for one test: empty on a server; on an embedded engine, a copy with all migrations, which starts faster. */
 export interface SeparateDatabase {
   readonly url: string;
   /** The embedded engine has one session, so no transaction can wait for another's lock. */
