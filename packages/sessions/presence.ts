@@ -23,7 +23,7 @@ export async function isPresent(redis: Redis, prefix: string, deviceId: string):
 
 /**
  * Finds the devices with a live session.
- * @param ids the devices to look for; all without it
+ * @param ids the devices to look for; default: all
  * @throws when Redis is unavailable
  */
 export async function findPresent(redis: Redis, prefix: string, ids?: readonly string[]): Promise<Set<string>> {
@@ -46,8 +46,8 @@ export async function findPresent(redis: Redis, prefix: string, ids?: readonly s
 }
 
 /**
- * Finds when the last sessions of devices ended, as brokers and gateways noticed it: a session that ended while Redis
- * was unavailable, or with its broker, ended when one of them could write it.
+ * Finds the times at which the last sessions of devices ended, as brokers and gateways recorded them. For a session that
+ * ended while Redis was unavailable, or with its broker, that is the time of the first successful write.
  * @returns UNIX milliseconds by device id; devices whose first session has not ended are left out
  * @throws when Redis is unavailable
  */

@@ -5,7 +5,7 @@ import { receiveChannel } from './presence.ts';
 import type { RegisteredSession, SessionRegistry } from './session-registry.ts';
 
 export interface RevocationWatch<Session extends RegisteredSession> {
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  /** A dedicated connection: Redis permits no other commands on a subscribing one. */
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly registry: Pick<SessionRegistry<Session>, 'sessions' | 'find'>;
@@ -13,15 +13,15 @@ export interface RevocationWatch<Session extends RegisteredSession> {
   /** Repeats pending lookups of the device: they may have read its former credentials. */
   invalidate(deviceId: string): void;
   invalidateAll(): void;
-  /** Whether a session must end. @throws while the database cannot answer */
+  /** Tells whether a session must end. @throws while the database is unavailable */
   isRevoked(session: Session): Promise<boolean>;
   close(session: Session): void;
 }
 
 /**
- * Closes the sessions of devices that may not have one any more. Messages sent while this process was not subscribed are
- * lost, so every session is checked again once it is.
- * @returns ends it
+ * Closes the sessions of revoked devices. Messages sent while this process was not subscribed are lost, so every session
+ * is checked again after each subscription.
+ * @returns a function that ends it
  */
 export function watchRevocations<Session extends RegisteredSession>(
   watch: RevocationWatch<Session>,

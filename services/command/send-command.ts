@@ -38,14 +38,14 @@ export interface CommandContext {
   readonly ackTimeoutMs: number;
 }
 
-/** A command and its end; `repeated` when an earlier request with the same idempotency key made it. */
+/** A command and its outcome; `repeated` when an earlier request with the same idempotency key created it. */
 export interface CommandResult {
   readonly commandId: string;
   readonly outcome: Outcome;
   readonly repeated: boolean;
 }
 
-/** A command is not sent in the last tenth of its time, in which its outcome could no longer arrive. */
+/** A command is not sent in the last tenth of its timeout because its acknowledgement could not arrive in time. */
 const reservedShare = 0.1;
 /** Timeout for each request to Redis: reading the presence of a device, publishing a command. */
 const stepTimeoutMs = 2000;
@@ -53,8 +53,8 @@ const stepTimeoutMs = 2000;
 const pollIntervalMs = 500;
 
 /**
- * Sends a command to the device of a vehicle and waits for its end, all within `ackTimeoutMs`; see "The command path" in
- * docs/architecture.md.
+ * Sends a command to the device of a vehicle and waits for its outcome, all within `ackTimeoutMs`; see "The command path"
+ * in docs/architecture.md.
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED; COMMUNICATION_FAILED when it was not sent; IDEMPOTENCY_KEY_REUSED
  */
 export async function sendCommand(context: CommandContext, request: CommandRequest): Promise<CommandResult> {
@@ -92,7 +92,7 @@ interface InsertedCommand {
   readonly deadline: Deadline;
 }
 
-/** Takes an inserted command to its end. A failure on the way ends the command before it is thrown. */
+/** Carries out an inserted command. A failure ends the command before it is thrown. */
 async function carryOut(context: CommandContext, inserted: InsertedCommand): Promise<Outcome> {
   const { device, command, watch, deadline } = inserted;
   try {
@@ -102,14 +102,15 @@ async function carryOut(context: CommandContext, inserted: InsertedCommand): Pro
   } catch (error) {
     const cause = error instanceof Failure ? (error.details.reason ?? error.code) : 'PLATFORM_UNAVAILABLE';
     const outcome = await end(context, command.id, cause);
-    // It has ended in another way before, perhaps by an acknowledgement.
+    // The command has already ended, possibly with an acknowledgement.
     if (outcome.cause !== cause) return outcome;
     throw error;
   }
 }
 
 /**
- * Requires a live session of the device. One behind a source has none: the other system refuses a command while it is not connected.
+ * Requires a live session of the device. A device behind a source has none; the other system refuses commands for it
+ * while it is not connected.
  * @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
  */
 async function requireSession(context: CommandContext, device: TargetDevice): Promise<void> {
@@ -124,8 +125,8 @@ async function requireSession(context: CommandContext, device: TargetDevice): Pr
 }
 
 /**
- * Waits until a pending command is the next of its vehicle, and marks it as sent.
- * @throws Failure COMMUNICATION_FAILED when its turn does not come in time, or when it may not be sent any more
+ * Waits until a pending command is the next one of its vehicle, and marks it as sent.
+ * @throws Failure COMMUNICATION_FAILED when its turn does not come in time, or when it may no longer be sent
  */
 async function awaitTurn(
   context: CommandContext,
@@ -191,7 +192,7 @@ async function publish(
   if (result === 'unreachable') throw unreachable('PLATFORM_UNAVAILABLE');
 }
 
-/** Waits for the end of a command, and ends it at the deadline. */
+/** Waits for the outcome of a command, and ends the command at the deadline. */
 async function awaitEnd(context: CommandContext, id: string, watch: Watch, deadline: Deadline): Promise<Outcome> {
   for (;;) {
     const ended = watch.end();
@@ -207,7 +208,7 @@ async function awaitEnd(context: CommandContext, id: string, watch: Watch, deadl
 /**
  * Ends a command that is still active: sent -> unknown, pending -> expired.
  * @param cause the `reason` of the answer; left out after the deadline
- * @returns its end, which may have come before
+ * @returns its outcome, which may already have been recorded
  */
 async function end({ db, events, logger }: CommandContext, id: string, cause?: string): Promise<Outcome> {
   try {
@@ -229,7 +230,7 @@ async function findEarlier(
 }
 
 /**
- * Waits for the end of a command that an earlier request made, perhaps at another replica.
+ * Waits for the outcome of a command that an earlier request created, possibly at another replica.
  * @throws Failure IDEMPOTENCY_KEY_REUSED when the key belongs to another action or vehicle
  */
 async function awaitEarlier(

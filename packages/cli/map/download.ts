@@ -106,7 +106,7 @@ async function fetchChunk(source: RangeSource, { offset, length, contents, end }
   return { data: Buffer.concat(parts), end };
 }
 
-/** @throws Error when the rest of the file would not fit */
+/** Checks the free disk space. @throws Error when the rest of the file would not fit */
 async function requireSpace(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   const free = bavail * bsize;

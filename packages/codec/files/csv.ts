@@ -48,7 +48,7 @@ export async function* readCsv(open: OpenFile, encoding: string, map: ColumnMap,
     });
   const file = await inspectText(open, encoding);
   for await (const { line, record, fault } of rowsOf(file, readHeader)) {
-    if (!columns.has('time')) throw new UnreadableFile('NO_TIME', 'no column is the time');
+    if (!columns.has('time')) throw new UnreadableFile('NO_TIME', 'no column contains the time');
     yield fault === undefined ? toRow(line, record as Cells, columns) : { line, fault: { column: '', message: fault } };
   }
 }

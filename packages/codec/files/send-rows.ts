@@ -124,7 +124,7 @@ class Part {
     const subject = this.#subjectOf(row);
     if (row.fault) this.#faults.push({ line: row.line, ...row.fault });
     else if (subject === undefined)
-      this.#faults.push({ line: row.line, column: '', message: 'names no vehicle or device; choose one for all rows' });
+      this.#faults.push({ line: row.line, column: '', message: 'has no vehicle or device; choose one for all rows' });
     else this.#addTo(subject, row);
   }
 

@@ -151,7 +151,7 @@ function parseLine(text: string): { record: unknown } | { fault: string } {
   if (text.length > maximumRowLength) return { fault: tooLong };
   try {
     const record: unknown = JSON.parse(text);
-    return refusedNames.test(JSON.stringify(record)) ? { fault: 'contains a field that no record has' } : { record };
+    return refusedNames.test(JSON.stringify(record)) ? { fault: 'contains a forbidden field name' } : { record };
   } catch {
     return { fault: 'is not JSON' };
   }

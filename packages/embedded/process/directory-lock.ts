@@ -30,7 +30,7 @@ export async function lockDirectory(dataDirectory: string, parentPid: number): P
     await waitUntilGone(dataDirectory, found);
     removeIfStill(path, found);
   }
-  throw new Error(`cannot lock the directory ${dataDirectory}: ${path} is created repeatedly`);
+  throw new Error(`cannot lock the directory ${dataDirectory}: ${path} reappears after each removal`);
 }
 
 /** Creates a file with its whole content or not at all: linking is atomic even when several processes try. */
@@ -55,7 +55,7 @@ async function waitUntilGone(dataDirectory: string, content: string): Promise<vo
   while (isRunning(found.holder)) {
     if (isRunning(found.parent)) {
       throw new Error(
-        `the directory ${dataDirectory} is in use by process ${found.parent.pid}; stop that one first, or choose another directory`,
+        `the directory ${dataDirectory} is in use by process ${found.parent.pid}; stop it first, or choose another directory`,
       );
     }
     if (performance.now() > giveUpAt) process.kill(found.holder.pid, 'SIGKILL');

@@ -30,7 +30,7 @@ const serverUnavailable = 3;
 const badUserNameOrPassword = 4;
 
 const failureDelayMs = 1000;
-/** The end of a credential is checked at least this often: the wall clock may jump. */
+/** The expiry of credentials is checked at least this often because the wall clock may jump. */
 const maxTimerMs = 60_000;
 
 export interface AuthenticateOptions {
@@ -50,12 +50,12 @@ interface ConnectFields {
   readonly password: Buffer | undefined;
 }
 
-/** The result of a CONNECT: a session, or why there is none. */
+/** The result of a CONNECT: a session, or the reason for its refusal. */
 type Outcome = DeviceSession | 'credentials' | 'unavailable';
 
 /**
- * Drops the will of a CONNECT: it would be published in the name of a device that is gone, after the answer that says
- * whether it was kept.
+ * Drops the will of a CONNECT: it would be published in the name of a disconnected device, when the device could no
+ * longer learn whether it was stored.
  */
 export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packet, callback) => {
   delete packet.will;
@@ -89,14 +89,14 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     }
     limits.authenticated(client.conn as Socket);
     sessions.set(client, outcome);
-    // In the registry before anything is awaited: from here on, a revocation finds the session there.
+    // Added to the registry before any await, so that a revocation from here on finds the session.
     await Promise.all([registry.add(outcome), endPreviousSecret(outcome)]);
     answer(null, true);
   };
   return (client, username, password, answer) => void admit(client, { username, password }, answer);
 }
 
-/** Checks the credentials of a CONNECT, and delays the answer to a failure when many like it have failed. */
+/** Checks the credentials of a CONNECT, and delays the answer to a failure after many similar ones. */
 async function slowDownGuessing(
   { attempts, metrics, logger }: AuthenticateOptions,
   client: Client,
@@ -156,7 +156,7 @@ function createIdentify({ credentials, throttles }: AuthenticateOptions) {
   };
 }
 
-/** With a certificate the password is optional, but must be right when present. */
+/** With a certificate the password is optional, but must be correct if present. */
 function presentedBy(
   { issuedAtMs, expiresAtMs }: ClientCertificate,
   password: Buffer | undefined,
@@ -167,7 +167,7 @@ function presentedBy(
     : [certificate, { kind: 'secret', sha256: hashSecret(password.toString()) }];
 }
 
-/** Closes a session when the credential that it signed in with expires. */
+/** Closes a session when the credentials that it signed in with expire. */
 function closeAt(client: Client, endMs: number): void {
   if (endMs === Number.POSITIVE_INFINITY) return;
   const timer = setTimeout(
@@ -180,7 +180,7 @@ function closeAt(client: Client, endMs: number): void {
   client.conn.once('close', () => clearTimeout(timer));
 }
 
-/** Whether a client id has the form of a device id and is none of the platform's own. */
+/** Tells whether a client id has the form of a device id and is not reserved for the platform. */
 function canBeDevice(clientId: string): boolean {
   return deviceIdForm.test(clientId) && !clientId.startsWith(serviceAccountPrefix);
 }

@@ -63,10 +63,10 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
   };
 }
 
-/** Work of the broker that no client waits for, with what its failure means, for /health. */
+/** Background tasks of the broker, with the consequence of a failure as /health reports it. */
 export const brokerTasks = {
   backlog: 'the upload backlog is unknown',
   revocations: 'revoked devices may stay connected',
   sessions: 'the session registry in Redis is stale',
-  commands: 'devices may receive no commands',
+  commands: 'commands may not reach devices',
 } as const;

@@ -62,7 +62,7 @@ function readHeader(bytes: Buffer) {
   };
 }
 
-/** @throws PmtilesFault when browsers cannot read the file */
+/** Checks a header. @throws PmtilesFault when browsers cannot read the file */
 function requireReadable({ end, internalCompression, tileCompression, tileType }: Header, size: number): void {
   if (size < end) throw new PmtilesFault(`is truncated: ${size} of ${end} bytes`);
   const isReadable = (compression: number) => compression === uncompressed || compression === gzip;
@@ -134,7 +134,7 @@ function describeFault(error: unknown): string {
   return reasons[code] ?? `cannot be read (${code})`;
 }
 
-/** The PMTiles file of the map, which may be replaced, damaged and mended while the platform runs. */
+/** The PMTiles file of the map, which may be replaced, damaged and repaired while the platform runs. */
 export class PmtilesFile {
   readonly path: string;
   readonly #isOptional: boolean;

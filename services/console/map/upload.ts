@@ -39,7 +39,7 @@ export async function requireSpace(directory: string, bytes: number): Promise<vo
     throw new Failure('TOO_LARGE', 'size exceeds the free space of DATA_DIR, of which 1 GiB is kept free');
 }
 
-/** Writes a part. @throws Failure CHANGED_MEANWHILE when earlier parts are missing, as after another upload began */
+/** Writes a part. @throws Failure CHANGED_MEANWHILE when earlier parts are missing, for example after another upload began */
 async function writePart(path: string, { offset, size }: Part, bytes: Buffer): Promise<void> {
   if (offset + bytes.length > size) throw invalidParameter('offset', 'plus the length of the part exceeds size');
   const stored = offset === 0 ? 0 : ((await stat(path).catch(() => undefined))?.size ?? -1);
@@ -54,7 +54,7 @@ async function writePart(path: string, { offset, size }: Part, bytes: Buffer): P
 }
 
 /**
- * Receives a map file in parts and replaces DATA_DIR/map.pmtiles with it once it is whole and usable.
+ * Receives a map file in parts and replaces DATA_DIR/map.pmtiles with it once it is complete and usable.
  * @param setting the setting that selects another map; with one, uploads are refused
  */
 export function mapUploadRoutes(db: Database, file: PmtilesFile, setting: string | undefined): RoutePlugin {

@@ -46,7 +46,7 @@ const lineSchema = Compile(Line);
 function readDevice(cells: Readonly<Record<string, string>>) {
   const checked = checkLine(lineSchema, { bluetoothName: '', bluetoothPin: '', ...cells });
   const isBoth = 'value' in checked && checked.value.vehicleId !== undefined && checked.value.plate !== undefined;
-  return isBoth ? { column: 'plate', message: 'and vehicleId exclude each other' } : checked;
+  return isBoth ? { column: 'plate', message: 'and vehicleId are mutually exclusive' } : checked;
 }
 
 const columns = { names: Object.keys(Line.properties), required: ['id', 'model'], read: readDevice };

@@ -84,7 +84,7 @@ function addSearchRoutes(http: Http, { db }: Fleet): void {
     },
   };
   http.get('/v1/vehicle', findOptions, async ({ caller, query: { id, plate } }) => {
-    if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id exclude each other');
+    if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id are mutually exclusive');
     if (id !== undefined) return findDetailById(db, caller, id);
     if (plate !== undefined) return findDetailByPlate(db, caller, plate);
     throw invalidParameter('id', 'or plate is missing');

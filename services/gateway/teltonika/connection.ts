@@ -32,16 +32,16 @@ export interface TeltonikaEndpoint {
   readonly logger: Logger;
 }
 
-/** From the connection to the device's IMEI. */
+/** Timeout from the connection to the IMEI of the device. */
 const helloTimeoutMs = 10_000;
-/** From the first byte of a packet to its last. */
+/** Timeout from the first byte of a packet to its last. */
 const packetTimeoutMs = 60_000;
 
 /** Pings of a connection; devices send at most one every few seconds. */
 const pingsPerSecond = 10;
 const pingBurstSeconds = 10;
 
-/** Why a connection is closed, as a log line says it. */
+/** Reasons for closing a connection, as logged. */
 const refusals = {
   hello: 'it does not begin with an IMEI',
   unknown_device: 'no device of a Teltonika model has this IMEI',
@@ -57,10 +57,9 @@ type Refusal = keyof typeof refusals;
 let signIns = 0;
 
 /**
- * One TCP connection of a Teltonika device: its IMEI, then packets, one after the other. While a packet is on its way to
- * the queue nothing more is read, so a connection never holds more than one packet, and the kernel slows the device down.
- * A packet is acknowledged once the queue has it on disk; else the connection ends without an answer, and the device sends
- * it again.
+ * A TCP connection of a Teltonika device: its IMEI, then packets. While a packet is in flight to the queue, nothing more
+ * is read, so a connection holds at most one packet, and TCP flow control throttles the device. A packet is acknowledged
+ * once the queue has it on disk; otherwise the connection ends without an answer, and the device sends the packet again.
  */
 export class TeltonikaConnection implements GatewaySession {
   readonly #endpoint: TeltonikaEndpoint;
@@ -75,7 +74,7 @@ export class TeltonikaConnection implements GatewaySession {
   #takesAnswer: AnswerListener = () => false;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Bytes without which the next frame cannot be read. */
+  /** Minimum number of bytes to read the next frame. */
   #neededBytes = 1;
   #isReading = false;
   #isRefused = false;
@@ -88,7 +87,7 @@ export class TeltonikaConnection implements GatewaySession {
     this.#address = endpoint.addresses.acquire(networkOf(socket.remoteAddress ?? ''), {}, socket);
     this.#timer = setTimeout(() => this.#refuse('timeout'), helloTimeoutMs);
     socket.on('data', (chunk) => this.#receive(chunk));
-    // Every error is followed by the close of the connection, which is all that matters here.
+    // Every error is followed by a close event, which is handled below.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       clearTimeout(this.#timer);
@@ -98,7 +97,7 @@ export class TeltonikaConnection implements GatewaySession {
     });
   }
 
-  /** The IMEI; empty before the device has said it. */
+  /** The IMEI; empty until the device has sent it. */
   get deviceId(): string {
     return this.#deviceId;
   }
@@ -129,7 +128,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   reset(): void {
-    // TLS has no reset of its own; the alert that ends it is sent after what was written.
+    // TLS has no reset; its closing alert would be sent after the pending data.
     if (this.#socket instanceof TLSSocket) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }
@@ -145,11 +144,11 @@ export class TeltonikaConnection implements GatewaySession {
     if (!this.#isReading && this.#bytes >= this.#neededBytes) void this.#readFrames();
   }
 
-  /** Handles frames until one is not complete. */
+  /** Handles frames up to the first incomplete one. */
   async #readFrames(): Promise<void> {
     this.#isReading = true;
     for (let next = this.#takeFrame(); next; next = this.#takeFrame()) {
-      // Pings do not prolong the time for the hello.
+      // Pings do not extend the timeout of the hello.
       if (next.frame.kind !== 'ping') {
         clearTimeout(this.#timer);
         this.#timer = undefined;
@@ -162,7 +161,7 @@ export class TeltonikaConnection implements GatewaySession {
     else if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
   }
 
-  /** Takes the next frame from what was received; undefined when it is not complete, or the connection is closed. */
+  /** Takes the next frame from the received bytes; undefined if it is incomplete or the connection is closed. */
   #takeFrame(): { frame: Frame; bytes: number } | undefined {
     if (this.#socket.destroyed || this.#isRefused || this.#isEnding || this.#bytes < this.#neededBytes)
       return undefined;
@@ -192,12 +191,12 @@ export class TeltonikaConnection implements GatewaySession {
     return this.#whilePaused(() => this.#store(frame.data));
   }
 
-  /** Whether a message is the answer to the command in flight. */
+  /** Tells whether a message answers the command in flight. */
   #isAnswer({ bytes, isAnswer, isRefused }: DeviceMessage): boolean {
     return isAnswer && this.#takesAnswer(bytes.toString('latin1').trimEnd(), isRefused);
   }
 
-  /** Takes a frame from the budgets of device and address, and reads nothing more until neither is exceeded. */
+  /** Charges a frame to the budgets of device and address, and pauses reading while either is exceeded. */
   async #pay(bytes: number): Promise<void> {
     const nowMs = performance.now();
     const budgets = this.#throttle ? [this.#address, this.#throttle] : [this.#address];
@@ -219,7 +218,7 @@ export class TeltonikaConnection implements GatewaySession {
     this.#socket.resume();
   }
 
-  /** Answers a hello. One that a device repeats in its connection changes nothing. */
+  /** Answers a hello. Repeating it on the same connection has no effect. */
   async #greet(imei: string): Promise<void> {
     if (this.#deviceId === '') return this.#signIn(imei);
     // The records of another device must not be stored as this one's; it keeps them and reconnects.
@@ -233,7 +232,7 @@ export class TeltonikaConnection implements GatewaySession {
     this.#signInNumber = signIns;
     const device = await findTeltonikaDevice(devices, imei).catch((error: unknown) => ({ error }));
     if (this.#socket.destroyed) return;
-    // Without an answer the device tries again.
+    // Without an answer, the device retries.
     if (device && 'error' in device) return this.#refuse('unavailable', device.error, imei);
     if (!device) {
       this.#socket.write(answerHello(false));
@@ -262,7 +261,7 @@ export class TeltonikaConnection implements GatewaySession {
     if (isAvlCodec(data[0])) this.#socket.write(acknowledgeRecords(records));
   }
 
-  /** Closes the connection after what was written to it, and says why. */
+  /** Logs the reason and closes the connection after the pending data. */
   #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
     const { metrics, logger } = this.#endpoint;
     this.#isRefused = true;
