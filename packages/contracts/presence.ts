@@ -14,7 +14,7 @@ export function sessionNumberKey(prefix: string): string {
   return `${prefix}:session-number`;
 }
 
-/** Names the hash of device id to the time, in UNIX milliseconds, at which its last session ended. */
+/** Names the hash from device id to the time, in UNIX milliseconds, at which its last session ended. */
 export function disconnectedKey(prefix: string): string {
   return `${prefix}:disconnected`;
 }

@@ -79,7 +79,7 @@ const RejectedReading = Type.Object({
   timestamp: Type.Optional(Type.Number({ description: 'as the device sent it, if it is a number' })),
   sequence: Type.Optional(Type.Number()),
 });
-/** A reading, or a whole upload, that went to quarantine, as its device is told; see "Rejected uploads" in docs/device-protocol.md. */
+/** A quarantined reading or upload, as announced to its device; see "Rejected uploads" in docs/device-protocol.md. */
 export type RejectedReading = Static<typeof RejectedReading>;
 
 /** A message on a device's topic `rejects`: one for each upload. */

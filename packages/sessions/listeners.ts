@@ -14,7 +14,7 @@ import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { type ProxiedSource, showSource, takeProxyHeader } from './proxy-protocol.ts';
 
-/** Connections that wait to be accepted while a fleet reconnects. */
+/** Maximum number of connections waiting to be accepted, as when a fleet reconnects. */
 const acceptQueue = 4096;
 const keepAliveDelayMs = 60_000;
 
@@ -48,7 +48,7 @@ export async function listenForDevices(options: DeviceListenersOptions): Promise
   const servers: Server[] = [];
   const open = async (server: Server, at: number): Promise<void> => {
     servers.push(server);
-    // Drops what exceeds the limit before a socket is created for it.
+    // Drops connections above the limit before a socket is created.
     server.maxConnections = limits.maximum;
     server.on('drop', (dropped) => limits.dropped(dropped?.remoteAddress));
     server.listen({ host, port: at, backlog: acceptQueue });
@@ -141,7 +141,7 @@ const handshakeTimeoutMs = 10_000;
 export type TlsFiles = Pick<SecureContextOptions, 'cert' | 'key' | 'ca' | 'crl' | 'minVersion'>;
 
 /**
- * Reads the certificate, its key, the certification authorities of the devices and their revocation list.
+ * Reads the certificate, its key, the certificate authorities of the devices and their revocation list.
  * @returns undefined without MQTT_TLS_CERTIFICATE
  * @throws when a file cannot be read
  */
@@ -157,11 +157,11 @@ export async function readTlsFiles(config: ResolvedConfig): Promise<TlsFiles | u
   };
 }
 
-/** Creates a TLS server. Client certificates are optional; without one a client signs in in another way. */
+/** Creates a TLS server. Client certificates are optional; without one a client authenticates by password. */
 export function createTlsServer(files: TlsFiles, onConnection: (socket: TLSSocket) => void): SecureServer {
   const clients = files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false };
   const server = createSecureServer({ ...files, ...clients, handshakeTimeout: handshakeTimeoutMs }, onConnection);
-  // A failed handshake concerns its client only.
+  // A failed handshake affects only its client.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   return server;
 }
@@ -171,7 +171,7 @@ export function createTlsServer(files: TlsFiles, onConnection: (socket: TLSSocke
  * resumed. Files that do not fit, such as a certificate whose key is still missing, change nothing.
  * @param current the files that the server was created with
  * @param report called after each change, with the error when the files were rejected
- * @returns ends it
+ * @returns a function that ends it
  */
 export function followTlsFiles(
   server: SecureServer,

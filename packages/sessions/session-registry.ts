@@ -18,9 +18,7 @@ const writeTimeoutMs = 1000;
 const fieldsPerCommand = 500;
 const minSessionsEndedPerSecond = 1000;
 
-/**
- * Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash.
- */
+/** Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash. */
 const removeUnlessNewer = `for i = 2, #ARGV, 2 do
   local broker, number = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%S+) (%d+)$')
   local own, last = string.match(ARGV[i + 1], '^(%S+) (%d+)$')
@@ -81,9 +79,9 @@ export interface SessionRegistryOptions<Session> {
 interface Entry<Session> {
   readonly session: Session;
   /**
-   * Of two sessions of a device, the one with the higher number is newer. Even if taken from the counter. Odd if Redis
-   * did not answer: one above the highest number known when the session began, because clocks cannot order sessions of
-   * different brokers.
+   * Of two sessions of a device, the one with the higher number is newer. Numbers from the counter are even. Without an
+   * answer from Redis the number is odd: one above the highest number known when the session began, because clocks
+   * cannot order sessions of different brokers.
    */
   number: number;
   /** Whether its number is still undecided. */
@@ -109,7 +107,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
   #arrived = new Map<string, Entry<Session>>();
   #writing: Promise<unknown> = Promise.resolve();
   #nextWrite: Promise<void> | undefined;
-  /** Whether a write failed since Redis last got the whole list. */
+  /** Whether a write has failed since the whole list was last written. */
   #isStale = false;
   /** The highest number received from Redis. */
   #knownNumber = 0;
@@ -257,7 +255,7 @@ export class SessionRegistry<Session extends RegisteredSession> {
     }
   }
 
-  /** Writes a reconnecting fleet in few commands, each while the one before is on its way to the disk. */
+  /** Writes a reconnecting fleet in few commands, each while Redis syncs the previous one to disk. */
   async #writeArrived(): Promise<void> {
     await turn();
     const arrived = [...this.#arrived.values()];

@@ -76,11 +76,11 @@ const aedesOptions = {
   drainTimeout: 20_000,
   queueLimit: maximumPacketsBeforeConnack,
   maxClientsIdLength: 128,
-  /** No shared queue of deliveries, in which one slow device could block the others. */
+  /** Disables the shared delivery queue, in which one slow device could block the others. */
   concurrency: 0,
 };
 
-/** Parts with a defined order of shutdown. */
+/** Parts that must shut down in a defined order. */
 interface Parts {
   readonly aedes: DeviceBroker;
   readonly uploads: UploadIntake<HeldPublication>;
@@ -144,7 +144,7 @@ function deliver(
   }
 }
 
-/** Creates what handles connections, sessions and publications. */
+/** Creates the handlers of connections, sessions and publications. */
 function createParts(
   host: ServiceHost<Http>,
   engines: BrokerEngines,
@@ -234,7 +234,7 @@ interface ListenParts {
   readonly logger: Logger;
 }
 
-/** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
+/** Hands accepted connections to aedes, subject to packet limits and device rates. */
 function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenParts) {
   const accept = (socket: Socket): void => {
     let session: DeviceSession | undefined;
@@ -282,7 +282,7 @@ function logProblems(aedes: DeviceBroker, logger: Logger): void {
   aedes.on('error', (error: Error) => logger.warn({ err: error }, 'broker error'));
 }
 
-/** Stores what is held, as far as the time allows, and then closes the connections. */
+/** Stores as many held publications as the timeout allows, then closes the connections. */
 async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Parts, timeoutMs: number): Promise<void> {
   await Promise.all([uploads.drain(timeoutMs), acknowledgements.drain(timeoutMs)]);
   // The last PUBACKs are written at the end of this turn; closing a connection does not wait for them.
@@ -293,7 +293,7 @@ async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Pa
   await registry.stop();
 }
 
-/** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, also at the start. */
+/** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, even at the start. */
 export async function openEngines(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
   host.onStop('broker database', () => db.destroy());
@@ -307,7 +307,7 @@ type BrokerEngines = Awaited<ReturnType<typeof openEngines>>;
 
 /**
  * Closes the sessions of devices that were deleted or whose secret or certificate was revoked.
- * @returns ends it
+ * @returns a function that ends it
  */
 function disconnectRevokedDevices(
   { config, logger }: ServiceHost<Http>,

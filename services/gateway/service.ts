@@ -26,7 +26,7 @@ import type { TeltonikaEndpoint } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
 
-/** A command stays claimed for longer than any may take. */
+/** Lease of a claimed command; longer than any command may take. */
 const claimSeconds = 600;
 
 /**
@@ -69,7 +69,7 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
 
 export const gatewayService = createGatewayService();
 
-/** Creates what the connections of Teltonika devices share. */
+/** Creates the state that the connections of Teltonika devices share. */
 function createTeltonikaEndpoint(
   { config, limits, logger, metrics: registry }: ServiceHost<Http>,
   { gatewayId, db, redis, subscriber, addUploads, backlog, metrics, failures }: GatewayEngines,
@@ -107,7 +107,7 @@ function createTeltonikaEndpoint(
   };
 }
 
-/** Creates what sends commands to Teltonika devices and to those behind flespi, and closes the connections of deleted ones. */
+/** Creates the senders of commands to Teltonika and flespi devices, and closes the connections of deleted devices. */
 async function createCommands(
   { config, logger, onStop }: ServiceHost<Http>,
   { db, redis, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
@@ -163,7 +163,7 @@ async function createCommands(
   };
 }
 
-/** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, also at the start. */
+/** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, even at the start. */
 async function openEngines(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 });
   host.onStop('gateway database', () => db.destroy());

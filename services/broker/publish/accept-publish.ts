@@ -28,14 +28,14 @@ type Refusal = keyof typeof refusals;
 interface AcceptPublishOptions extends AcceptAcknowledgementOptions {
   readonly sessions: Sessions;
   readonly uploads: UploadIntake<HeldPublication>;
-  /** True from the moment the broker stops: nothing more is accepted. */
+  /** True once the broker is stopping and accepts no more publications. */
   isStopping(): boolean;
 }
 
 /**
- * Handles each PUBLISH before its answer; aedes awaits this hook, and nothing else, before a PUBACK. A refused PUBLISH
- * closes its connection: MQTT 3.1.1 has no other refusal, and a PUBACK would say that it was kept [MQTT-3.3.5-2]. Wills
- * never get here, since none survives its CONNECT (connect/authenticate.ts).
+ * Handles each PUBLISH before its answer; aedes awaits only this hook before a PUBACK. A refused PUBLISH closes its
+ * connection: MQTT 3.1.1 has no other refusal, and a PUBACK would mean that it was stored [MQTT-3.3.5-2]. Wills never
+ * arrive here because they are dropped at CONNECT (connect/authenticate.ts).
  */
 export function createAcceptPublish(options: AcceptPublishOptions): AuthorizePublish {
   const { sessions, metrics } = options;
@@ -68,7 +68,7 @@ function acceptFromDevice(
   if (isStopping()) return 'stopping';
   const publication = held.hold(session, packet, nowMs, answer, channel === 'owntracks' ? channel : undefined);
   if (publication === undefined) return 'held_bytes';
-  // Without a PUBACK, a device sends again what a stopping broker could not store.
+  // Without a PUBACK, a device resends an upload that a stopping broker could not store.
   if (channel === 'acks') void acceptAcknowledgement(options, publication);
   else uploads.add(publication, laneOf(publication));
   return undefined;
@@ -107,7 +107,7 @@ interface AcceptAcknowledgementOptions {
 
 /**
  * Queues an acknowledgement and then releases its PUBACK; never, when the broker stops before that. One longer than 4 KiB or
- * not UTF-8 is invalid: dropped as if it were stored, since the device would repeat it for ever without a PUBACK.
+ * not UTF-8 is invalid: dropped as if it were stored, since the device would repeat it forever without a PUBACK.
  */
 async function acceptAcknowledgement(
   { acknowledgements, held, metrics, logger }: AcceptAcknowledgementOptions,

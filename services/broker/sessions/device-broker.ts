@@ -23,7 +23,7 @@ interface StoredSubscription {
   qos: number;
 }
 
-/** The methods of the persistence that this broker narrows. */
+/** The methods of the session store that this broker restricts. */
 interface SessionStore {
   addSubscriptions(client: { id: string }, subscriptions: StoredSubscription[]): Promise<void>;
   incomingStorePacket(client: { id: string }, packet: PublishPacket): Promise<void>;
@@ -160,8 +160,8 @@ function versionOf(list: string): number {
 const emptyPayload = Buffer.alloc(0);
 
 /**
- * aedes stores all subscriptions that a persistent session requests, refused ones too, and the payload of a QoS 2 PUBLISH
- * until its PUBREL. The first is reduced to what the client may receive, the second to the packet's number.
+ * Restricts the session store. aedes stores all subscriptions that a persistent session requests, even refused ones, and
+ * the payload of a QoS 2 PUBLISH until its PUBREL. This stores only permitted subscriptions and the packet identifier.
  */
 function narrowSessionStore(
   store: SessionStore,
@@ -210,7 +210,7 @@ function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   };
 }
 
-/** Returns whether a device may receive a message, and if so expects its acknowledgement. */
+/** Tells whether a device may receive a message; if so, counts it as awaiting acknowledgement. */
 function isForwarded(session: DeviceSession, packet: AedesPublishPacket): boolean {
   if (!isForDevice(session, packet.topic)) return false;
   if (packet.topic === session.commandsTopic && isExpired(packet)) return false;

@@ -10,7 +10,7 @@ export interface DeviceSession extends RegisteredSession {
   readonly client: Client;
   /** Its credentials, checked again after a revocation. */
   readonly credentials: readonly PresentedCredential[];
-  /** The hash of its secret, when this is its first use and ends the validity of the one before. */
+  /** The hash of its secret if this is its first use, which ends the validity of the previous secret. */
   readonly replaces: Buffer | undefined;
   readonly telemetryTopic: string;
   readonly acksTopic: string;

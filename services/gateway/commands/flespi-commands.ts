@@ -19,9 +19,9 @@ export interface FlespiCommandsOptions {
   readonly logger: Logger;
 }
 
-/** flespi waits no longer for a device in real time (https://flespi.com/kb/commands-and-settings). */
+/** Maximum time that flespi waits for a device in real time (https://flespi.com/kb/commands-and-settings). */
 const maxWaitSeconds = 15;
-/** How long after `expiresAt` flespi's answer is awaited: it corrects the outcome `unknown`. */
+/** Time to wait for flespi's answer after `expiresAt`; a late answer corrects the outcome `unknown`. */
 const lateAnswerMs = 10_000;
 /** Characters of an answer in the log. */
 const loggedCharacters = 200;
@@ -44,7 +44,7 @@ export class FlespiCommands {
     this.#inFlight.add(work);
   }
 
-  /** Waits for the answers of flespi, at most for a time. */
+  /** Waits for pending answers of flespi, up to a timeout. */
   async drain(timeoutMs: number): Promise<void> {
     const timer = new AbortController();
     const timeout = delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined);
@@ -112,7 +112,7 @@ export class FlespiCommands {
     this.#options.logger.warn(fields, 'outcome of a command for flespi unknown');
   }
 
-  /** Refuses a command that was not executed and will not be. */
+  /** Refuses a command that was not and will not be executed. */
   #refuse(deviceId: string, { id }: CommandMessage, reason: string): void {
     const { acknowledge, outcomes, logger } = this.#options;
     outcomes.inc({ outcome: 'not_sent' });
@@ -136,23 +136,23 @@ interface FlespiRequest {
   /** `configuration.ident` of the device at flespi. */
   readonly ident: string;
   readonly command: FlespiCommand['flespi'];
-  /** How long flespi waits for the device, in seconds. */
+  /** Time that flespi waits for the device, in seconds. */
   readonly timeoutSeconds: number;
-  /** How long flespi's answer is awaited. */
+  /** Time to wait for flespi's answer. */
   readonly waitMs: number;
 }
 
 const maximumAnswerBytes = 64 * 1024;
-/** Errors of a connection that was never made: nothing was sent. */
+/** Errors of connections that were never established, so that nothing was sent. */
 const notConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|SIGNATURE/;
 /** Reasons of flespi that leave open whether the device acted; "with timeout pending" names a command that was never delivered. */
 const leavesOpen = /timed out|timeout(?! pending)|no (response|answer|reply)|not (respond|answer|repl)/i;
 
 /**
- * Sends a command in real time to a device that is connected to flespi, and waits for the device's answer (flespi's REST API,
- * `POST /gw/devices/{selector}/commands`; https://flespi.com/kb/send-device-commands-api). Real-time commands are not queued: a
- * device that is not connected is not told later. Never throws.
+ * Sends a command in real time to a device that is connected to flespi and waits for the answer of the device (flespi's
+ * REST API, `POST /gw/devices/{selector}/commands`; https://flespi.com/kb/send-device-commands-api). Real-time commands
+ * are not queued: flespi does not deliver them later to a disconnected device. Never throws.
  */
 export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcome> {
   const { url, token, ident, command, timeoutSeconds, waitMs } = request;
@@ -208,7 +208,7 @@ function parseAnswer(text: string): FlespiAnswer {
   }
 }
 
-/** Reads what flespi answered. */
+/** Parses the answer of flespi. */
 function readOutcome(status: number, text: string): FlespiOutcome {
   const { result, errors } = parseAnswer(text);
   const named = readReason(errors);

@@ -6,12 +6,12 @@ import type { Counter } from '@odograph/runtime/metrics';
 import type { GatewaySession } from '../shared/devices.ts';
 import { judgeAnswer, reasonOf } from './queries.ts';
 
-/** The connection of a device, as far as commands need it. */
+/** The members of a device connection that commands use. */
 export type CommandedSession = Pick<GatewaySession, 'deviceId' | 'send' | 'onAnswer' | 'onClose' | 'reset'>;
 
 export interface TeltonikaCommandsOptions {
   findSession(deviceId: string): CommandedSession | undefined;
-  /** Finds what a device is told for each action. @throws while the database cannot answer */
+  /** Finds the command texts of a device by action. @throws while the database is unavailable */
   findCommands(deviceId: string): Promise<DeviceCommands>;
   acknowledge(deviceId: string, acknowledgement: CommandAcknowledgement): void;
   readonly outcomes: Counter<'outcome'>;
@@ -29,7 +29,7 @@ interface SentCommand {
 interface Desk {
   readonly waiting: CommandMessage[];
   sent: SentCommand | undefined;
-  /** Looks up what to send. */
+  /** Looks up the command text. */
   isPreparing: boolean;
 }
 
@@ -37,9 +37,10 @@ const maxWaiting = 8;
 const connectionEnded = 'the connection ended before the command could be sent';
 
 /**
- * Sends commands to Teltonika devices in Codec 12, and turns their answers into acknowledgements. An answer names no command, and
- * a device knows no `expiresAt`: so one command is in flight at a time, and a connection on which it was not answered in time is
- * reset. What the network has not delivered by then is discarded, and no later answer can be taken for that of another command.
+ * Sends commands to Teltonika devices in Codec 12 and turns their answers into acknowledgements. An answer does not
+ * identify its command, and a device does not know `expiresAt`. Therefore one command is in flight at a time, and a
+ * connection without a timely answer is reset. The reset discards undelivered data, so that no late answer can be
+ * attributed to another command.
  */
 export class TeltonikaCommands {
   readonly #options: TeltonikaCommandsOptions;
@@ -90,7 +91,7 @@ export class TeltonikaCommands {
     await this.#sendNext(session, desk);
   }
 
-  /** Finds what to send; refuses the command when there is nothing, since it was not and will not be sent. */
+  /** Finds the command text; without one, refuses the command because it will not be sent. */
   async #findCommand(session: CommandedSession, message: CommandMessage): Promise<TextCommand | undefined> {
     const { findCommands, logger } = this.#options;
     const { deviceId } = session;
@@ -111,7 +112,7 @@ export class TeltonikaCommands {
     const { outcomes, logger } = this.#options;
     const { deviceId } = session;
     const remainingMs = expiresAt * 1000 - Date.now();
-    // Another connection of the device may have taken the place of this one.
+    // Another connection of the device may have replaced this one.
     const isLive = this.#options.findSession(deviceId) === session;
     if (!isLive || remainingMs <= 0) {
       this.#refuse(session, message, isLive ? 'the command expired before it could be sent' : connectionEnded);
@@ -149,7 +150,7 @@ export class TeltonikaCommands {
     return true;
   }
 
-  /** Refuses a command that was not sent and will not be. */
+  /** Refuses a command that was not and will not be sent. */
   #refuse({ deviceId }: Pick<CommandedSession, 'deviceId'>, { id }: CommandMessage, reason: string): void {
     const { acknowledge, outcomes, logger } = this.#options;
     outcomes.inc({ outcome: 'not_sent' });
