@@ -9,7 +9,7 @@ import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
 import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
-import { requireSpace } from './upload.ts';
+import { requireSpace } from './routes.ts';
 
 const whole = createPmtiles();
 const headers = { authorization: `Bearer ${testAdminToken}` };
