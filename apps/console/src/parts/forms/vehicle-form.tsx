@@ -5,6 +5,7 @@ import { limits } from '../../api/limits.ts';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { ApplicationField } from '../layout/application-choice.tsx';
 import { errorBeyond, errorOf, Field, Form, NumberInput, SelectField, TextInput } from './fields.tsx';
 import { FormEnd, useSave } from './use-save.tsx';
 import type { NamedVehicle } from './vehicle-picker.tsx';
@@ -181,12 +182,7 @@ export function VehicleForm({ vehicle, appId, action, onDone, onClose }: Vehicle
   return (
     <Form class="card form" aria-label={vehicle ? text.change(vehicle.plate) : text.new} onSubmit={submit}>
       {!vehicle && appId === undefined && applications.length > 1 && (
-        <SelectField
-          label={application.label}
-          value={owner.value}
-          options={applications.map((one) => [one.appId, one.name])}
-          onChange={(one) => assign(owner, one)}
-        />
+        <ApplicationField label={application.label} value={owner.value} onChange={(one) => assign(owner, one)} />
       )}
       <div class="vehicle-fields">
         <VehicleTextField name="plate" label={vehicles.columns.plate} draft={draft} failure={failure} />

@@ -1,6 +1,7 @@
 import { address, navigate } from '../../router.ts';
 import { actingFor, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
+import { SelectField } from '../forms/fields.tsx';
 
 /**
  * The application in the address, else the first one.
@@ -48,4 +49,16 @@ export function ApplicationChoice({ hasAll = false }: { hasAll?: boolean }) {
       ))}
     </select>
   );
+}
+
+interface ApplicationFieldOptions {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (appId: string) => void;
+}
+
+/** A field for one of the applications of the operator. */
+export function ApplicationField(options: ApplicationFieldOptions) {
+  const { applications } = operatorApplications();
+  return <SelectField {...options} options={applications.map(({ appId, name }) => [appId, name])} />;
 }

@@ -1,15 +1,60 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
-import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { ApplicationField } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+
+interface DataOptions<Found> {
+  readonly title: string;
+  /** The field `subject` of the form. */
+  readonly field: (appId: string) => ComponentChildren;
+  readonly find: (subject: string, appId: string) => Promise<Found>;
+  /** Shows what was found; `onErased` replaces it by a message. */
+  readonly found: (found: Found, onErased: (message: string) => void) => ComponentChildren;
+}
+
+/** Finds a person or a vehicle of an application, to export or erase its data. */
+function DataOf<Found>({ title, field, find, found }: DataOptions<Found>) {
+  const { accounts: text } = texts.value;
+  const appId = useSignal(operatorApplications().applications[0]?.appId ?? '');
+  const subject = useSignal<Found | undefined>(undefined);
+  const erased = useSignal<string | undefined>(undefined);
+  const action = useAction();
+  const submit = (form: HTMLFormElement) => {
+    subject.value = undefined;
+    erased.value = undefined;
+    const { subject: written = '' } = readFields(form);
+    void action.run(async () => assign(subject, await find(written, appId.value)));
+  };
+  return (
+    <section class="card form">
+      <h2>{title}</h2>
+      <Form class="grant-form" onSubmit={submit}>
+        {field(appId.value)}
+        <ApplicationField label={text.application} value={appId.value} onChange={(chosen) => assign(appId, chosen)} />
+        <Button type="submit" disabled={action.isRunning}>
+          {text.find}
+        </Button>
+      </Form>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+      <div role="status">{erased.value && <p class="notice good">{erased.value}</p>}</div>
+      {subject.value &&
+        found(subject.value, (message) => {
+          subject.value = undefined;
+          erased.value = message;
+        })}
+    </section>
+  );
+}
 
 /** A person whose data was exported. */
 interface FoundPerson {
@@ -52,48 +97,20 @@ function PersonFound({ person, onErased }: { person: FoundPerson; onErased: (pse
 
 function PersonData() {
   const { accounts: text } = texts.value;
-  const { applications } = operatorApplications();
-  const appId = useSignal(applications[0]?.appId ?? '');
-  const person = useSignal<FoundPerson | undefined>(undefined);
-  const pseudonym = useSignal<string | undefined>(undefined);
-  const action = useAction();
-  const submit = (form: HTMLFormElement) => {
-    const id = (readFields(form)['person'] ?? '').trim();
-    person.value = undefined;
-    pseudonym.value = undefined;
-    void action.run(async () => {
-      const params = { path: { id }, query: { appId: appId.value } };
-      const data = await answerOf(api.GET('/v1/x/admin/persons/{id}', { params }));
-      person.value = { id, appId: appId.value, data };
-    });
+  const find = async (written: string, appId: string) => {
+    const id = written.trim();
+    const params = { path: { id }, query: { appId } };
+    return { id, appId, data: await answerOf(api.GET('/v1/x/admin/persons/{id}', { params })) };
   };
   return (
-    <section class="card form">
-      <h2>{text.person}</h2>
-      <Form class="grant-form" onSubmit={submit}>
-        <TextField label={text.personId} name="person" required maxLength={256} />
-        <SelectField
-          label={text.application}
-          value={appId.value}
-          options={applications.map((one) => [one.appId, one.name])}
-          onChange={(chosen) => assign(appId, chosen)}
-        />
-        <Button type="submit" disabled={action.isRunning}>
-          {text.find}
-        </Button>
-      </Form>
-      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
-      <div role="status">{pseudonym.value && <p class="notice good">{text.personErased(pseudonym.value)}</p>}</div>
-      {person.value && (
-        <PersonFound
-          person={person.value}
-          onErased={(made) => {
-            person.value = undefined;
-            pseudonym.value = made;
-          }}
-        />
+    <DataOf<FoundPerson>
+      title={text.person}
+      field={() => <TextField label={text.personId} name="subject" required maxLength={256} />}
+      find={find}
+      found={(person, onErased) => (
+        <PersonFound person={person} onErased={(pseudonym) => onErased(text.personErased(pseudonym))} />
       )}
-    </section>
+    />
   );
 }
 
@@ -138,44 +155,15 @@ async function findVehicle(written: string, appId: string): Promise<FoundVehicle
 
 function VehicleData() {
   const { accounts: text } = texts.value;
-  const { applications } = operatorApplications();
-  const appId = useSignal(applications[0]?.appId ?? '');
-  const vehicle = useSignal<FoundVehicle | undefined>(undefined);
-  const erased = useSignal<string | undefined>(undefined);
-  const action = useAction();
-  const submit = (form: HTMLFormElement) => {
-    const written = readFields(form)['vehicle'] ?? '';
-    vehicle.value = undefined;
-    erased.value = undefined;
-    void action.run(async () => assign(vehicle, await findVehicle(written, appId.value)));
-  };
   return (
-    <section class="card form">
-      <h2>{text.vehicle}</h2>
-      <Form class="grant-form" onSubmit={submit}>
-        <VehicleField label={text.plateOf} name="vehicle" appId={appId.value || undefined} required />
-        <SelectField
-          label={text.application}
-          value={appId.value}
-          options={applications.map((one) => [one.appId, one.name])}
-          onChange={(chosen) => assign(appId, chosen)}
-        />
-        <Button type="submit" disabled={action.isRunning}>
-          {text.find}
-        </Button>
-      </Form>
-      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
-      <div role="status">{erased.value && <p class="notice good">{text.vehicleErased(erased.value)}</p>}</div>
-      {vehicle.value && (
-        <VehicleFound
-          vehicle={vehicle.value}
-          onErased={() => {
-            erased.value = vehicle.value?.plate;
-            vehicle.value = undefined;
-          }}
-        />
+    <DataOf<FoundVehicle>
+      title={text.vehicle}
+      field={(appId) => <VehicleField label={text.plateOf} name="subject" appId={appId || undefined} required />}
+      find={findVehicle}
+      found={(vehicle, onErased) => (
+        <VehicleFound vehicle={vehicle} onErased={() => onErased(text.vehicleErased(vehicle.plate))} />
       )}
-    </section>
+    />
   );
 }
 

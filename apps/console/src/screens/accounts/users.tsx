@@ -5,6 +5,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { ApplicationField } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { ShownOnce } from '../../parts/layout/copy.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -318,10 +319,9 @@ export function Users() {
   if (appId === undefined) return <Empty title={text.noApplications} />;
   return (
     <>
-      <SelectField
+      <ApplicationField
         label={text.application}
         value={appId}
-        options={applications.map((one) => [one.appId, one.name])}
         onChange={(chosen) => navigate(`/accounts/users?app=${encodeURIComponent(chosen)}`, { replace: true })}
       />
       <UserList key={appId} appId={appId} />
