@@ -1,20 +1,30 @@
 import './vehicles.css';
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { nextPage, type Page, usePages } from '../../api/use-pages.ts';
+import { ImportPage } from '../../parts/forms/import-page.tsx';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { ApplicationField } from '../../parts/layout/application-choice.tsx';
 import { NoVehicles } from '../../parts/layout/no-vehicles.tsx';
-import { Heading } from '../../parts/layout/placeholders.tsx';
+import { Empty, Heading } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { DataTable } from '../../parts/lists/data-table.tsx';
 import { prefer, preferences } from '../../preferences.ts';
 import { address, navigate } from '../../router.ts';
-import { hasRole } from '../../session.ts';
-import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
+import { hasRole, operatorApplications } from '../../session.ts';
+import { assign } from '../../signals.ts';
+import {
+  formatAgo,
+  formatDistance,
+  formatFull,
+  formatNumber,
+  formatPercent,
+  formatSpeed,
+  formatTime,
+} from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Guide } from './guide.tsx';
-import { VehicleImport } from './vehicle-import.tsx';
 
 export type TableVehicle = Schema<'TableVehicle'>;
 
@@ -258,4 +268,47 @@ export function VehiclesScreen() {
   if (!hasRole('operator')) return <NoVehicles />;
   if (add === 'file') return <VehicleImport />;
   return <Guide key={query.get('vehicle')} vehicleId={query.get('vehicle') ?? undefined} />;
+}
+
+const columns = [
+  ...['plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind', 'accessories', 'tankLitres'],
+];
+
+/** Creates many vehicles of an application from a CSV file. */
+function VehicleImport() {
+  const { guide, vehicleImport: text, application } = texts.value;
+  const { applications } = operatorApplications();
+  const appId = useSignal(applications[0]?.appId ?? '');
+  if (applications.length === 0) return <Empty title={application.none}>{<p>{guide.noApplication}</p>}</Empty>;
+  return (
+    <ImportPage
+      back={{ href: '/vehicles', text: guide.back }}
+      title={guide.addMany}
+      file="vehicles.csv"
+      columns={columns}
+      text={text}
+      send={(csv, check) =>
+        answerOf(api.POST('/v1/x/admin/vehicle-imports', { body: { appId: appId.value, csv, check } }))
+      }
+      onWritten={async ({ vehicles }) => (
+        <>
+          <p class="notice good" role="status">
+            {text.done(formatNumber(vehicles.length))}
+          </p>
+          <div class="row">
+            <a class="button" href="/vehicles">
+              {guide.back}
+            </a>
+            <a class="button primary" href="/devices?add=file">
+              {text.devices}
+            </a>
+          </div>
+        </>
+      )}
+    >
+      {applications.length > 1 && (
+        <ApplicationField label={application.label} value={appId.value} onChange={(one) => assign(appId, one)} />
+      )}
+    </ImportPage>
+  );
 }
