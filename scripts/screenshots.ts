@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { childEnvironment } from '@odograph/runtime/config';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasBrowser } from '@odograph/testkit/programs';
-import type { Page } from 'playwright-core';
-import { openSignedIn, startBrowser } from '../test/console/browser.fixture.ts';
+import { chromium, type Page } from 'playwright-core';
+import { launchOptions, openSignedIn } from '../test/console/browser.fixture.ts';
 import { root } from './run-command.ts';
 
 const images = join(root, 'docs/images');
@@ -132,7 +132,7 @@ async function take(page: Page, screen: Screen, demo: Demo): Promise<void> {
 if (!hasBrowser) throw new Error('needs Chromium or Google Chrome in /usr/bin');
 mkdirSync(images, { recursive: true });
 const demo = await startDemo();
-const browser = await startBrowser();
+const browser = await chromium.launch(launchOptions);
 try {
   const account = await createOperator(demo);
   const page = await browser.newPage({ baseURL: demo.httpUrl, viewport, locale: 'en-GB', timezoneId: 'Europe/Paris' });

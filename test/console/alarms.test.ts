@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     api = clientWithToken(platform.httpUrl, fleet.application.token);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await fleet?.stop();
     await platform?.stop();
   });

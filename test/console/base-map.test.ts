@@ -11,7 +11,15 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { colourAt, openSignedIn, startBrowser, type WatchedPage, watchLoads, watchPage } from './browser.fixture.ts';
+import {
+  closePages,
+  colourAt,
+  openSignedIn,
+  startBrowser,
+  type WatchedPage,
+  watchLoads,
+  watchPage,
+} from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 let browser: Browser;
@@ -50,7 +58,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     application = await createApplication(platform.db);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await platform?.stop();
     await rm(directory, { recursive: true, force: true });
   });

@@ -1,19 +1,36 @@
 import { inflateSync } from 'node:zlib';
 import { browserPath } from '@odograph/testkit/programs';
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type LaunchOptions, type Page } from 'playwright-core';
 
 const timeoutMs = 20_000;
 /** Small, since the map is drawn by software. */
 const viewport = { width: 960, height: 640 };
 
-/** Starts Chromium without a screen; the caller closes it. */
+const webGlBySoftware = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+// Without these, pages are drawn by the WebGL of software too, in three times the CPU time.
+const pagesWithoutGpu = ['--disable-gpu-compositing', '--disable-gpu-rasterization'];
+
+/** Chromium without a screen. */
+export const launchOptions: LaunchOptions = {
+  executablePath: browserPath ?? '',
+  args: ['--no-sandbox', '--disable-quic', ...webGlBySoftware, ...pagesWithoutGpu],
+};
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Starts Chromium, or returns the one that an earlier test file of this worker started: a start takes seconds of CPU. It ends
+ * with the worker; the caller closes its pages.
+ */
 export function startBrowser(): Promise<Browser> {
-  const webGlBySoftware = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-  // Without these, pages are drawn by the WebGL of software too, in three times the CPU time.
-  const pagesWithoutGpu = ['--disable-gpu-compositing', '--disable-gpu-rasterization'];
-  const args = ['--no-sandbox', '--disable-quic', ...webGlBySoftware, ...pagesWithoutGpu];
-  return chromium.launch({ executablePath: browserPath ?? '', args });
+  shared ??= chromium.launch(launchOptions);
+  return shared;
+}
+
+/** Closes every page of a test file. */
+export async function closePages(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()));
 }
 
 /** A page of the console, with all that went wrong in it. */
@@ -36,6 +53,8 @@ export async function watchPage(
     locale: 'en-GB',
     timezoneId: 'Europe/Paris',
     viewport,
+    // Each frame of a moving map or a spinner is drawn by software.
+    reducedMotion: 'reduce',
     // Requests of a service worker bypass the routes of a test.
     serviceWorkers: 'block',
     ...options,

@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { startBufferingProxy } from './buffering-proxy.fixture.ts';
 import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     fleet = await createTestFleet(platform);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     proxy?.close();
     await fleet?.stop();
     await platform?.stop();

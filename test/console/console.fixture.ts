@@ -9,7 +9,14 @@ import { createApplication, createUnlinkedVehicle, type TestApplication } from '
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser, Page } from 'playwright-core';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import {
+  closePages,
+  findBarriers,
+  openSignedIn,
+  startBrowser,
+  type WatchedPage,
+  watchPage,
+} from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 /** A running platform with an application, and a browser to look at it with. */
@@ -61,7 +68,7 @@ export async function startConsole(
       return id;
     },
     async stop() {
-      await browser.close();
+      await closePages(browser);
       await platform.stop();
       await rm(directory, { recursive: true, force: true });
     },

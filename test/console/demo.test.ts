@@ -7,7 +7,7 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { expect, it } from 'vitest';
-import { openSignedIn, startBrowser, watchLoads, watchPage } from './browser.fixture.ts';
+import { closePages, openSignedIn, startBrowser, watchLoads, watchPage } from './browser.fixture.ts';
 
 /** Reads `name: value` lines. */
 const readLines = (text: string): Record<string, string> =>
@@ -44,7 +44,7 @@ it.skipIf(!hasBrowser)(
     const loaded = await loads.total();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     expect(loaded).toBeLessThan(600_000);
-    await browser.close();
+    await closePages(browser);
     demo.kill('SIGTERM');
     await exited;
     await rm(directory, { recursive: true });

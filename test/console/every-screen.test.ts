@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, findOverflow, signedInOptions, startBrowser, watchPage } from './browser.fixture.ts';
+import { closePages, findBarriers, findOverflow, signedInOptions, startBrowser, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('every screen of the console', () => {
     screens = screensOf(fleet, webhookId);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await fleet?.stop();
     await platform?.stop();
   });

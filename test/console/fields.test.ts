@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** Long enough for a busy machine. */
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     ]);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await fleet?.stop();
     await platform?.stop();
   });

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 interface Place {
@@ -57,8 +57,6 @@ const card = (page: Page, plate: string) => page.getByRole('region', { name: pla
 
 /** Opens the map with a vehicle in its middle, and leaves nothing chosen. */
 async function centre(page: Page, plate: string): Promise<void> {
-  // A click would interrupt the flight to the vehicle.
-  await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.getByRole('button', { name: new RegExp(plate) }).click();
   await card(page, plate).getByRole('button', { name: 'Follow' }).click();
   await expect.poll(() => page.locator('.maplibregl-ctrl-scale').innerText()).toMatch(/^\d{2,3}\s?m$/);
@@ -87,7 +85,7 @@ describe.skipIf(!hasBrowser)('the fleet on the map', () => {
     wanted = await park(large, 'WA-NT-ED', nice);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await platform?.stop();
   });
 
@@ -130,6 +128,7 @@ describe.skipIf(!hasBrowser)('the fleet on the map', () => {
 
   it('finds a vehicle of a large fleet wherever it is, flies there and follows it', async () => {
     const { page } = await open(large, '/map');
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
     await page.getByText('2,101 vehicles on this part of the map').waitFor();
     await page.getByLabel('Search vehicles').fill('wa-nt');
     await page.getByText('1 found in the whole fleet').waitFor();

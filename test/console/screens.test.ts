@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
   });
   beforeEach(() => proxy.mend());
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     proxy?.close();
     await fleet?.stop();
     await platform?.stop();

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** For a page on a busy machine. */
@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     stray = await connectDevice(platform.mqttUrl, device);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closePages(browser);
     await stray?.close();
     await fleet?.stop();
     await platform?.stop();

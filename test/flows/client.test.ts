@@ -28,7 +28,7 @@ import {
 } from '../../packages/client/client.ts';
 import { documentPath } from '../../scripts/build/interface.ts';
 import { loadServices } from '../../services/platform/services.ts';
-import { startBrowser, watchPage } from '../console/browser.fixture.ts';
+import { closePages, startBrowser, watchPage } from '../console/browser.fixture.ts';
 import { answerLost, follow, Network, readAll, readDocument, refused, type Seen, type Send } from './client.fixture.ts';
 import {
   bundleForBrowsers,
@@ -304,7 +304,7 @@ describe('the package', () => {
         await page.goto('/docs', { waitUntil: 'commit' });
         expect(await page.evaluate(await listingProgram(unpacked))).toEqual([vehicle.id, vehicle.id]);
       } finally {
-        await browser.close();
+        await closePages(browser);
       }
     },
   );
