@@ -13,7 +13,6 @@ export type Config = Readonly<Static<typeof Settings>> & { readonly LOG_LEVEL: s
 /** Settings for services, with the addresses of the engines, given or embedded. */
 export type ResolvedConfig = Config & {
   readonly DATABASE_URL: string;
-  readonly QUERY_DATABASE_URL: string;
   readonly REDIS_URL: string;
   /** False for the embedded Redis in memory: its queues do not survive a crash. */
   readonly REDIS_IS_DURABLE: boolean;
@@ -27,16 +26,21 @@ export function resolveConfig(
   return Object.freeze({
     ...config,
     DATABASE_URL: engines.databaseUrl,
-    QUERY_DATABASE_URL: config.QUERY_DATABASE_URL ?? engines.databaseUrl,
     REDIS_URL: engines.redisUrl,
     REDIS_IS_DURABLE: engines.redisIsDurable ?? true,
   });
 }
 
-/** Returns the settings of one service, with its own DATABASE_URL if it has one. */
+/** Lists the databases that reads may go to: those of QUERY_DATABASE_URL, and last the one for everything else. */
+export function readDatabaseUrls({ QUERY_DATABASE_URL, DATABASE_URL }: ResolvedConfig): string[] {
+  return [...new Set([...(QUERY_DATABASE_URL?.split(',') ?? []), DATABASE_URL])];
+}
+
+/** Returns the settings of one service, with its own DATABASE_URL if it has one; those of `query` are for reads only. */
 export function configOfService(config: ResolvedConfig, service: string): ResolvedConfig {
-  const own = Object.entries(serviceDatabaseNames).find(([name]) => name === service)?.[1];
-  return Object.freeze({ ...config, DATABASE_URL: (own && config[own]) ?? config.DATABASE_URL });
+  const own = Object.entries(serviceDatabaseNames).find(([name]) => name === service && name !== 'query')?.[1];
+  const url = own === undefined ? undefined : config[own];
+  return Object.freeze({ ...config, DATABASE_URL: url ?? config.DATABASE_URL });
 }
 
 /** Time for the rest of a shutdown, after the drain and the last command acknowledgement. */

@@ -44,7 +44,7 @@ export const serviceDatabaseNames = Object.fromEntries(
 ) as { readonly [Name in Service]: `${Uppercase<Name>}_DATABASE_URL` };
 
 const serviceDatabase = databaseUrl(
-  `database of one service, which signs in with its own role ([security.md](security.md)); \`QUERY\` only reads, so a replica is enough. Services: ${services.map((name) => `\`${name.toUpperCase()}\``).join(', ')}`,
+  `database of one service, which signs in with its own role ([security.md](security.md)). Services: ${services.flatMap((name) => (name === 'query' ? [] : [`\`${name.toUpperCase()}\``])).join(', ')}`,
   { absent: 'the same', row: '<SERVICE>_DATABASE_URL' },
 );
 const serviceDatabases = Object.fromEntries(
@@ -64,6 +64,12 @@ const retentionOfKind = (defaultValue: number) =>
 export const Settings = Type.Object({
   DATABASE_URL: databaseUrl('PostgreSQL with TimescaleDB', { absent: 'embedded' }),
   ...serviceDatabases,
+  QUERY_DATABASE_URL: optional('^postgres(ql)?://[^,]+(,postgres(ql)?://[^,]+)*$', {
+    rule: 'must be addresses that begin with postgres:// or postgresql://, separated by commas',
+    absent: 'the same',
+    description:
+      'databases that only reads go to, separated by commas: standbys, and the primary in the role of the service ([scaling.md](scaling.md#reads-from-standbys)); equal in all processes',
+  }),
   MIGRATION_DATABASE_URL: databaseUrl(
     'the database as the owner of the tables, for `npm run migrate`, `backup`, `restore` and `doctor`',
   ),

@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
+import { recordWrites } from '@odograph/http/record-writes';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
 import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
@@ -92,7 +93,9 @@ export async function startTestPlatform(
   const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 2 });
   shutdownHooks.add('database', () => db.destroy());
   const metrics = new Registry();
+  const onStop = shutdownHooks.add.bind(shutdownHooks);
   const http = await createHttp(config, logger, limits);
+  recordWrites(http, { config, logger, onStop });
   let running: RunningServices = new Map();
   addOperationRoutes(http, {
     services: () => running,
@@ -100,7 +103,6 @@ export async function startTestPlatform(
     adminToken: testAdminToken,
     config,
   });
-  const onStop = shutdownHooks.add.bind(shutdownHooks);
   running = await startServices(services, {
     ...{ config, limits, logger, metrics, http, adminToken: testAdminToken, onStop },
   });

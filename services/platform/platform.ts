@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
+import { recordWrites } from '@odograph/http/record-writes';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
@@ -55,6 +56,7 @@ async function open(
   const metrics = new Registry();
   addProcessMetrics(metrics, config);
   const http = await createHttp(resolved, logger, limits);
+  recordWrites(http, { config: resolved, logger, onStop });
   let running: RunningServices = new Map();
   const drain = createDrain(http);
   addOperationRoutes(http, { services: () => running, metrics, adminToken, config: resolved, drain });

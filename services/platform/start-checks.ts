@@ -103,6 +103,15 @@ export async function checkDatabase(setting: string, url: string, withinMs = tim
   requireSupported(setting, `PostgreSQL at ${addressOf(url, 5432)}`, facts);
 }
 
+/** Checks a database for reads, which may be away: reads go to another one meanwhile. @throws StartFailure */
+async function checkReadDatabase(setting: string, url: string): Promise<void> {
+  const facts = await readDatabase(url).catch((error: unknown) => {
+    const fault = faultOf(error);
+    if (!isTemporary(fault)) throw new StartFailure(setting, databaseFact(fault, url));
+  });
+  if (facts !== undefined) requireSupported(setting, `PostgreSQL at ${addressOf(url, 5432)}`, facts);
+}
+
 /** @throws StartFailure for an old version, and without TimescaleDB */
 export function requireSupported(
   setting: string,
@@ -218,7 +227,10 @@ export async function checkBeforeStart(config: Config, services: readonly string
   await checkDataDirectory(config);
   const ofServices = Object.entries(serviceDatabaseNames).filter(([service]) => services.includes(service));
   const settings = new Set(['MIGRATION_DATABASE_URL', 'DATABASE_URL', ...ofServices.map(([, name]) => name)] as const);
-  const checks = [...settings].map(async (name) => config[name] && checkDatabase(name, config[name]));
+  const checks = [...settings].flatMap((name) => {
+    const check = name === 'QUERY_DATABASE_URL' ? checkReadDatabase : checkDatabase;
+    return (config[name]?.split(',') ?? []).map((url) => check(name, url));
+  });
   const results = await Promise.allSettled([...checks, checkRedis(config)]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

@@ -2,11 +2,15 @@ import { Failure } from '@odograph/contracts/failures';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { isOverload } from '@odograph/database/postgres-failure';
+import { ReadPool, type ReadServer } from '@odograph/database/read-pool';
 import type { Tables } from '@odograph/database/tables';
 import { operatorRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
-import { Gauge } from '@odograph/runtime/metrics';
+import { readDatabaseUrls } from '@odograph/runtime/config';
+import { LastWrite } from '@odograph/runtime/last-write';
+import { Gauge, type Registry } from '@odograph/runtime/metrics';
+import { connectRedis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { exportJobRoutes, exportRoutes, startExportJobs } from './exports/worker.ts';
@@ -35,15 +39,64 @@ const budgetWaitMs = 10_000;
 /** A client that reads an answer more slowly loses its connection: its answer would hold memory too long. */
 const minimumBytesPerSecond = 32 * 1024;
 
-function openQueryDatabase({ config, onStop }: ServiceHost<Http>) {
-  const db = openDatabase({
-    url: config.QUERY_DATABASE_URL,
-    name: 'query',
-    size: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs,
+/** The databases that reads go to. */
+interface ReadDatabases {
+  /** May lag, but shows every write over HTTP that was answered. */
+  readonly db: Kysely<Tables>;
+  /** For live streams, which read a change when it is announced. */
+  readonly primary: Kysely<Tables>;
+  describe(): string;
+}
+
+async function openReadDatabases({
+  config,
+  limits,
+  logger,
+  metrics,
+  onStop,
+}: ServiceHost<Http>): Promise<ReadDatabases> {
+  const options = { name: 'query', size: config.DATABASE_POOL_SIZE, statementTimeoutMs };
+  const [url, ...others] = readDatabaseUrls(config);
+  if (url !== undefined && others.length === 0) {
+    const db = openDatabase({ ...options, url });
+    onStop('query database', () => db.destroy());
+    return { db, primary: db, describe: () => 'running' };
+  }
+  const redis = connectRedis(config.REDIS_URL, logger);
+  onStop('writes for reads', () => redis.disconnect());
+  const pool = new ReadPool({
+    ...{ ...options, urls: readDatabaseUrls(config), logger, maxLagMs: limits.maxStandbyLagMs },
+    lastWrite: new LastWrite(redis, config.QUEUE_PREFIX, logger),
   });
-  onStop('query database', () => db.destroy());
-  return db;
+  await pool.start();
+  onStop('query databases', () => pool.stop());
+  addReadMetrics(metrics, pool);
+  return { db: pool.db, primary: pool.primary, describe: () => describeServers(pool.servers) };
+}
+
+function describeServers(servers: readonly ReadServer[]): string {
+  const states = servers.map(({ address, role, lagSeconds }) =>
+    role === 'standby' ? `standby ${address} lags ${lagSeconds?.toFixed(1) ?? 'over 3600'} s` : `${role} ${address}`,
+  );
+  return ['running', ...states].join('; ');
+}
+
+function addReadMetrics(metrics: Registry, pool: ReadPool): void {
+  const labelNames = ['server', 'role'] as const;
+  const add = (name: string, help: string, read: (server: ReadServer) => number | undefined) =>
+    new Gauge({
+      ...{ name, help, labelNames, registers: [metrics] },
+      collect() {
+        this.reset();
+        for (const server of pool.servers) {
+          const value = read(server);
+          if (value !== undefined) this.set({ server: server.address, role: server.role }, value);
+        }
+      },
+    });
+  add('odograph_query_database_up', '1 while a database for reads answers', ({ role }) => (role === 'away' ? 0 : 1));
+  add('odograph_query_standby_lag_seconds', 'Age of what a standby shows', ({ lagSeconds }) => lagSeconds);
+  add('odograph_query_database_reads', 'Statements and transactions since the start', ({ reads }) => reads);
 }
 
 function createBudget({ limits, metrics }: ServiceHost<Http>): ReadBudget {
@@ -84,18 +137,18 @@ async function dropEmptyParameters({ query }: { query: unknown }): Promise<void>
 
 /**
  * Serves all reads: `reads/`, `live/`, `exports/` and `gbfs/`, and publishes vehicles by MQTT (`home-assistant/`). Writes
- * nothing to PostgreSQL, so it can use a replica; its exports are files and jobs of a queue.
+ * nothing to PostgreSQL, so its reads can go to standbys; its exports are files and jobs of a queue.
  */
 export const queryService: Service<Http> = {
   name: 'query',
   async start(host) {
-    const db = openQueryDatabase(host);
+    const { db, primary, describe } = await openReadDatabases(host);
     const budget = createBudget(host);
     const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs: host.limits.answerRateWindowMs });
 
-    const live = openLiveStreams(host, db);
+    const live = openLiveStreams(host, primary);
     const exportJobs = startExportJobs(host, db);
-    host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
+    host.onStop('Home Assistant', startHomeAssistant({ ...host, db: primary }));
 
     await host.http.register(async (http: Http) => {
       answerOverload(http);
@@ -131,7 +184,7 @@ export const queryService: Service<Http> = {
       async health() {
         await pingDatabase(db);
         const faults = [...(live.fault === undefined ? [] : [live.fault]), ...exportJobs.faults()];
-        return { ok: faults.length === 0, state: faults.join('; ') || 'running' };
+        return { ok: faults.length === 0, state: faults.join('; ') || describe() };
       },
     };
   },

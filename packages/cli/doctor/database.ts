@@ -309,28 +309,30 @@ export async function checkDatabase(
 export async function checkRoles(config: Config): Promise<Check[]> {
   const checks: Check[] = [];
   for (const [service, name] of Object.entries(serviceDatabaseNames)) {
-    const url = config[name];
-    if (url === undefined || url === config.DATABASE_URL) continue;
-    const db = openDatabase({ url, name: 'doctor', size: 1 });
-    const remedy = `correct ${name}, or run infra/database-roles.sql and infra/database-logins.sql`;
-    const signedIn = sql<{ role: string; isPrivileged: boolean; isGranted: boolean }>`
-      select current_user as role, rolsuper or pg_has_role(current_user, tableowner, 'member') as "isPrivileged",
-        has_table_privilege('migration', 'select') as "isGranted"
-      from pg_roles, pg_tables where rolname = current_user and schemaname = 'public' and tablename = 'migration'`.execute(
-      db,
-    );
-    const check = await signedIn.then(
-      ({ rows: [row] }) => {
-        const label = `role of ${service}`;
-        if (row === undefined || !row.isGranted) return fault(label, 'has no rights on the tables', remedy);
-        return row.isPrivileged
-          ? warning(label, `${row.role} has the rights of the owner`, `use odograph_${service} in ${name}`)
-          : ok(label, row.role);
-      },
-      (error: unknown) => fault(`role of ${service}`, error instanceof Error ? error.message : String(error), remedy),
-    );
-    checks.push(check);
-    await db.destroy();
+    for (const url of config[name]?.split(',') ?? []) {
+      if (url !== config.DATABASE_URL) checks.push(await checkRole(service, name, url));
+    }
   }
   return checks;
+}
+
+async function checkRole(service: string, name: string, url: string): Promise<Check> {
+  const db = openDatabase({ url, name: 'doctor', size: 1 });
+  const remedy = `correct ${name}, or run infra/database-roles.sql and infra/database-logins.sql`;
+  const signedIn = sql<{ role: string; isPrivileged: boolean; isGranted: boolean }>`
+    select current_user as role, rolsuper or pg_has_role(current_user, tableowner, 'member') as "isPrivileged",
+      has_table_privilege('migration', 'select') as "isGranted"
+    from pg_roles, pg_tables where rolname = current_user and schemaname = 'public' and tablename = 'migration'`;
+  const label = `role of ${service}`;
+  try {
+    const [row] = (await signedIn.execute(db)).rows;
+    if (row === undefined || !row.isGranted) return fault(label, 'has no rights on the tables', remedy);
+    return row.isPrivileged
+      ? warning(label, `${row.role} has the rights of the owner`, `use odograph_${service} in ${name}`)
+      : ok(label, row.role);
+  } catch (error) {
+    return fault(label, error instanceof Error ? error.message : String(error), remedy);
+  } finally {
+    await db.destroy();
+  }
 }

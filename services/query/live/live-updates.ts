@@ -6,7 +6,7 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { ChangeReader, type RecentChanges } from '../shared/change-reader.ts';
 import { repeat } from '../shared/repeat.ts';
 import { LiveFleet, type VehicleChange } from './live-fleet.ts';
-import { type EventOfVehicle, findAllVehicles, findEvents, findVehicles, isReplica } from './queries.ts';
+import { type EventOfVehicle, findAllVehicles, findEvents, findVehicles } from './queries.ts';
 
 /** A command or an alarm as it last changed. */
 export interface RecentEvent {
@@ -70,11 +70,10 @@ const reloadMs = 60_000;
 /** Instead of `reloadMs` while changes cannot be read. */
 const blindReloadMs = 5000;
 const ageMs = 5000;
-/** A replica may be behind an announcement, so its vehicles are read once more. */
-const replicaLagMs = 2000;
 const firstConnectionMs = 2000;
 
 interface LiveUpdatesOptions {
+  /** The primary: a standby may be behind an announcement. */
   readonly db: Database;
   readonly redisUrl: string;
   readonly prefix: string;
@@ -101,9 +100,6 @@ export class LiveUpdates {
   /** Changed, and still to be read. */
   readonly #vehicleIds = new Set<number>();
   readonly #eventIds = new Set<string>();
-  /** Read from a replica, and to be read once more. */
-  readonly #repeated = { vehicleIds: new Set<number>(), eventIds: new Set<string>() };
-  #isReplica = false;
   /** Announcements may have been lost. */
   #isBehind = false;
   #positionMs = 0;
@@ -141,7 +137,6 @@ export class LiveUpdates {
   async #load(): Promise<void> {
     const { db } = this.#options;
     const recent = await this.#readRecent();
-    this.#isReplica = await isReplica(db);
     this.fleet.load(await findAllVehicles(db), Date.now(), {
       changedAtMs: recent.vehiclesAtMs,
       knownFromMs: recent.fromMs,
@@ -194,16 +189,12 @@ export class LiveUpdates {
 
   async #update(): Promise<void> {
     const { db, onUpdate } = this.#options;
-    const { vehicleIds, eventIds } = this.#repeated;
-    const readVehicles = new Set([...this.#vehicleIds, ...vehicleIds]);
-    const readEvents = [...this.#eventIds, ...eventIds];
-    vehicleIds.clear();
-    eventIds.clear();
+    const readVehicles = new Set(this.#vehicleIds);
+    const readEvents = [...this.#eventIds];
     const events = await findEvents(db, readEvents);
     // A vehicle shows the kinds of its open alarms.
     for (const { event, vehicleId } of events) if (event === 'alarm') readVehicles.add(vehicleId);
     const rows = readVehicles.size === 0 ? [] : await findVehicles(db, [...readVehicles]);
-    if (this.#isReplica) this.#repeat([...this.#vehicleIds], [...this.#eventIds]);
     this.#vehicleIds.clear();
     this.#eventIds.clear();
     this.#positionMs = this.#reader.positionMs;
@@ -213,14 +204,6 @@ export class LiveUpdates {
       changes,
       this.events.update(readEvents, events, () => nowMs),
     );
-  }
-
-  /** Has changes read once more, after the time by which a replica may be behind. */
-  #repeat(vehicleIds: readonly number[], eventIds: readonly string[]): void {
-    setTimeout(() => {
-      for (const id of vehicleIds) this.#repeated.vehicleIds.add(id);
-      for (const id of eventIds) this.#repeated.eventIds.add(id);
-    }, replicaLagMs).unref();
   }
 
   async #reload(): Promise<void> {

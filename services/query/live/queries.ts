@@ -64,12 +64,6 @@ export async function findAllVehicles(db: Database): Promise<LiveRow[]> {
   }
 }
 
-/** Whether the database is a replica, which may be behind an announced change. */
-export async function isReplica(db: Database): Promise<boolean> {
-  const { rows } = await sql<{ replica: boolean }>`select pg_is_in_recovery() as replica`.execute(db);
-  return rows[0]?.replica ?? false;
-}
-
 /** Finds all applications that are not deleted. */
 export async function findApplicationIds(db: Database): Promise<number[]> {
   const rows = await db.selectFrom('application').select('id').where('deleted_at', 'is', null).orderBy('id').execute();
