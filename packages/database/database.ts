@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Client } from 'pg';
-import { createPool, type PoolOptions, parsers } from './pool.ts';
+import { createPool, isPooled, type PoolOptions, parsers } from './pool.ts';
 import { openSessions } from './session.ts';
 import type { Tables } from './tables.ts';
 
@@ -15,7 +15,9 @@ interface DatabaseOptions extends PoolOptions {
 /** Opens the database with its own pool; `destroy()` closes it. */
 export function openDatabase({ preparedStatements = 0, ...options }: DatabaseOptions): Kysely<Tables> {
   return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: openSessions(createPool(options), preparedStatements) }),
+    dialect: new PostgresDialect({
+      pool: openSessions(createPool(options), isPooled(options.url) ? 0 : preparedStatements),
+    }),
   });
 }
 

@@ -21,19 +21,32 @@ export interface PoolOptions {
   silenceMs?: number;
 }
 
+/**
+ * Whether the address ends in a PgBouncer (`?pgbouncer=true`): in transaction mode, statements of a connection run in
+ * different sessions, so nothing may be set or prepared in one.
+ */
+export const isPooled = (url: string): boolean => new URL(url).searchParams.get('pgbouncer') === 'true';
+
+/** Settings of every session of a pool. */
+function sessionSettings({ statementTimeoutMs, idleInTransactionMs }: PoolOptions) {
+  return {
+    // JIT compilation takes up to a second, and nearly all statements take milliseconds.
+    options: '-c jit=off',
+    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
+    ...(idleInTransactionMs === undefined ? {} : { idle_in_transaction_session_timeout: idleInTransactionMs }),
+  };
+}
+
 /** Creates a pool of PostgreSQL connections; the caller ends it. */
 export function createPool(options: PoolOptions): Pool {
-  const { url, name, size, statementTimeoutMs, idleInTransactionMs, silenceMs } = options;
+  const { url, name, size, silenceMs } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,
     max: size,
-    // JIT compilation takes up to a second, and nearly all statements take milliseconds.
-    options: '-c jit=off',
     connectionTimeoutMillis: 10_000,
     types: parsers,
-    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
-    ...(idleInTransactionMs === undefined ? {} : { idle_in_transaction_session_timeout: idleInTransactionMs }),
+    ...(isPooled(url) ? {} : sessionSettings(options)),
   });
   // The pool replaces a broken idle connection; an 'error' event without a listener would end the process.
   pool.on('error', () => undefined);
