@@ -3,6 +3,7 @@ import { adminTokensOf, readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig, userDirectory } from '@odograph/runtime/config';
 import { CommanderError } from 'commander';
 import { accountCommands, operatorCommands } from './commands/accounts.ts';
+import { archiveCommands } from './commands/archive.ts';
 import { type Command, type CommandContext, command } from './commands/command.ts';
 import { importCommands, registrationCommands } from './commands/imports.ts';
 import { backupCommands, doctorCommands, reportCommands } from './commands/installation.ts';
@@ -95,6 +96,7 @@ export const commands: readonly Command[] = [
   ...importCommands,
   ...tailCommands,
   ...reportCommands,
+  ...archiveCommands,
   ...backupCommands,
   ...doctorCommands,
   ...mapCommands,

@@ -23,7 +23,8 @@ const text = (defaultValue: string, description: string, pattern = '.') =>
   Type.String({ pattern, default: defaultValue, description });
 const flag = (description: string) => Type.Boolean({ default: false, description });
 const optional = (pattern: string, texts: Texts) => Type.Optional(Type.String({ pattern, ...texts }));
-const file = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
+const anyText = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
+const file = anyText;
 
 const databaseUrl = (description: string, more: Partial<Texts> = { absent: 'the same' }) =>
   optional('^postgres(ql)?://', { rule: 'must begin with postgres:// or postgresql://', description, ...more });
@@ -203,6 +204,13 @@ export const Settings = Type.Object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl(
     'address of an OpenTelemetry collector, such as http://127.0.0.1:4318, to which traces are sent over OTLP/HTTP ([operating.md](operating.md#traces))',
   ),
+  AWS_ACCESS_KEY_ID: anyText(
+    'key of an S3-compatible store, for `archive` and `import` ([scaling.md](scaling.md#archive))',
+  ),
+  AWS_SECRET_ACCESS_KEY: anyText('its secret'),
+  AWS_SESSION_TOKEN: anyText('its token, where the key is temporary'),
+  AWS_REGION: text('us-east-1', 'region of the store'),
+  AWS_ENDPOINT_URL: httpUrl('address of the store', 'that of Amazon S3 in the region'),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'trace, debug, info, warn, error, fatal, silent',

@@ -20,8 +20,8 @@ import { dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */
 const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
-/** Settings that describe one host and contain passwords. */
-const localNames = /_URL$|^DATA_DIR$/;
+/** Settings that describe one host and contain passwords, or keys of stores. */
+const localNames = /_URL$|^DATA_DIR$|^AWS_/;
 
 /** Returns the settings that a backup shows as plain text. */
 export function plainSettings(config: Config): Record<string, unknown> {

@@ -16,6 +16,7 @@ import {
 } from '../imports/row-file.ts';
 import { readTraccar } from '../imports/traccar.ts';
 import { type AdminApi, segment, UsageFailure } from '../server/admin-api.ts';
+import { restoreArchive } from './archive.ts';
 import { command, flag, list, optional } from './command.ts';
 
 const formats = ['csv', 'gpx', 'ndjson', 'traccar'] as const;
@@ -84,10 +85,12 @@ function readRows(
 export const importCommands = [
   command({
     name: 'import',
-    summary: 'import readings from a file of another system; the same command again continues, or changes nothing',
+    summary:
+      'import readings from a file of another system, or of an archive; the same command again continues, or changes nothing',
     examples: [
       'import march.csv --vehicle 1000000001 --map time=fixtime,latitude=lat,longitude=lon',
       'import traccar.sql --device-map devices.csv',
+      'import /srv/archive/readings-2024-03-07-2024-03-14-1a2b3c4d-1.parquet',
     ],
     operand: 'FILE',
     options: {
@@ -99,7 +102,16 @@ export const importCommands = [
       'device-map': optional('file with lines THEIR_ID,DEVICE_ID', 'file'),
       encoding: optional('encoding of a CSV, such as windows-1252; utf-8 without it'),
     },
-    async run({ api, operand: path }, { app, vehicle, device, format, map, encoding, 'device-map': deviceMap }) {
+    async run(
+      { api, config, operand: path },
+      { app, vehicle, device, format, map, encoding, 'device-map': deviceMap },
+    ) {
+      if (extname(path).toLowerCase() === '.parquet') {
+        const given = { app, vehicle, device, format, map, encoding, 'device-map': deviceMap };
+        const [option] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+        if (option !== undefined) throw new UsageFailure(`--${option} is not for the files of an archive`);
+        return restoreArchive(config, path);
+      }
       if (vehicle !== undefined && device !== undefined) throw new UsageFailure('give --vehicle or --device, not both');
       const targets = { appId: app, vehicleId: vehicle, deviceId: device, devices: await readDeviceMap(deviceMap) };
       let shownMs = performance.now();

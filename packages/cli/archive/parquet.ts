@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetRead } from 'hyparquet';
+import { fileWriter, ParquetWriter } from 'hyparquet-writer';
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
+
+/** A value of a column; a time is in microseconds since the UNIX epoch, JSON is text. */
+export type Cell = string | number | bigint | boolean | null;
+
+const elements = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  number: { type: 'DOUBLE' },
+  integer: { type: 'INT32' },
+  bigint: { type: 'INT64' },
+  boolean: { type: 'BOOLEAN' },
+  time: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+} as const satisfies Record<string, Omit<SchemaElement, 'name'>>;
+
+/** A column of readings. */
+export interface Column {
+  readonly name: string;
+  readonly type: keyof typeof elements;
+}
+
+/** Sums up rows, so that what was read back can be compared with what was written. */
+export class RowDigest {
+  rows = 0;
+  readonly #hash = createHash('sha256');
+
+  add(row: readonly Cell[]): void {
+    this.rows += 1;
+    this.#hash.update(JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)));
+  }
+
+  /** Returns the digest of all rows, once. */
+  end(): string {
+    return this.#hash.digest('hex');
+  }
+}
+
+const digestKey = 'odograph.sha256';
+
+/** Writes rows to a Parquet file (Snappy), with their digest in its metadata. */
+export class ArchiveFile {
+  readonly digest = new RowDigest();
+  readonly #columns: readonly Column[];
+  readonly #writer: ParquetWriter;
+
+  constructor(path: string, columns: readonly Column[]) {
+    this.#columns = columns;
+    const root: SchemaElement = { name: 'root', num_children: columns.length };
+    const schema = columns.map(
+      ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...elements[type] }),
+    );
+    this.#writer = new ParquetWriter({ writer: fileWriter(path), schema: [root, ...schema], createdBy: 'Odograph' });
+  }
+
+  /** Adds rows as a row group. */
+  async add(rows: readonly (readonly Cell[])[]): Promise<void> {
+    for (const row of rows) this.digest.add(row);
+    const columnData = this.#columns.map(({ name }, index) => ({ name, data: rows.map((row) => row[index] ?? null) }));
+    await this.#writer.write({ columnData, rowGroupSize: rows.length });
+  }
+
+  /** @returns the digest of the rows */
+  async end(): Promise<string> {
+    const digest = this.digest.end();
+    this.#writer.kvMetadata = [{ key: digestKey, value: digest }];
+    await this.#writer.finish();
+    return digest;
+  }
+}
+
+/** A Parquet file of an archive, opened. */
+export interface OpenedArchive {
+  readonly columns: readonly string[];
+  readonly rows: number;
+  /** Of the rows, as recorded when it was written. */
+  readonly digest: string;
+  /** Reads the rows, one row group after the other. */
+  groups(): AsyncGenerator<(readonly Cell[])[]>;
+}
+
+/** Opens a file of an archive. @throws Error when it is no Parquet file, or not of an archive */
+export async function openArchive(path: string): Promise<OpenedArchive> {
+  const file = await asyncBufferFromFile(path);
+  const metadata = await parquetMetadataAsync(file);
+  const digest = metadata.key_value_metadata?.find(({ key }) => key === digestKey)?.value;
+  if (digest === undefined) throw new Error(`${path} was not written by odograph archive`);
+  const parsers = { timestampFromMicroseconds: (microseconds: bigint) => microseconds };
+  return {
+    columns: metadata.schema.slice(1).map(({ name }) => name),
+    rows: Number(metadata.num_rows),
+    digest,
+    async *groups() {
+      let start = 0;
+      for (const { num_rows } of metadata.row_groups) {
+        const range = { rowStart: start, rowEnd: start + Number(num_rows) };
+        let rows: Cell[][] = [];
+        const onComplete = (read: Cell[][]) => {
+          rows = read;
+        };
+        await parquetRead({ file, metadata, ...range, parsers: parsers as never, onComplete });
+        yield rows;
+        start = range.rowEnd;
+      }
+    },
+  };
+}
+
+/** Reads a file back. @throws Error when its rows are not those that were written */
+export async function verifyArchive(path: string, rows: number, digest: string): Promise<void> {
+  const archive = await openArchive(path);
+  const found = new RowDigest();
+  for await (const group of archive.groups()) for (const row of group) found.add(row);
+  if (found.rows !== rows || found.end() !== digest)
+    throw new Error(`${path} is damaged: its rows are not those that were written`);
+}
