@@ -28,5 +28,6 @@ export const hasBrowser = required('Chromium', browserPath !== undefined);
 /** Programs of the ACME test: Caddy, and the certificate authority and DNS server of Pebble; all are Go modules. */
 export const hasAcmePrograms =
   runs('caddy', 'version') && ['pebble', 'pebble-challtestsrv'].every((name) => runs('which', name));
+
 /** For tests of connections through a pooler; continuous integration has none. */
 export const hasPgbouncer = existsSync('/usr/sbin/pgbouncer');
