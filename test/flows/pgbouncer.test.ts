@@ -49,7 +49,11 @@ async function startPgbouncer(databaseUrl: string): Promise<string> {
   const url = `postgres://${username}@127.0.0.1:${own}${pathname}?pgbouncer=true`;
   await eventually(async () => {
     const db = openDatabase({ url, name: 'test', size: 1 });
-    await pingDatabase(db).finally(() => db.destroy());
+    try {
+      await pingDatabase(db);
+    } finally {
+      await db.destroy();
+    }
   }, 30_000);
   return url;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
@@ -133,7 +133,7 @@ describe('an archive', () => {
 
   it('fits into a bucket of an S3-compatible store', async () => {
     const objects = new Map<string, Buffer>();
-    const server = createServer(async (request, response) => {
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const body = Buffer.concat(await request.toArray());
       const isSigned = /^AWS4-HMAC-SHA256 Credential=key\/\d{8}\/eu-west-3\/s3\/aws4_request,/.test(
         request.headers.authorization ?? '',
@@ -145,7 +145,8 @@ describe('an archive', () => {
         return void response.writeHead(403).end('<Error><Code>SignatureDoesNotMatch</Code></Error>');
       if (request.method === 'PUT') objects.set(request.url ?? '', body);
       response.end(objects.get(request.url ?? ''));
-    }).listen(0, '127.0.0.1');
+    };
+    const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const AWS_ENDPOINT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const environment = {
