@@ -39,13 +39,13 @@ afterAll(async () => {
 interface Broker {
   readonly platform: TestPlatform;
   /** Connects the broker to Redis. */
-  readonly line: TcpProxy;
+  readonly proxy: TcpProxy;
 }
 
 async function startBroker(prefix: string): Promise<Broker> {
-  const line = await startTcpProxy(server.port);
-  const settings = { QUEUE_PREFIX: prefix, REDIS_URL: `redis://127.0.0.1:${line.port}` };
-  return { line, platform: await startTestPlatform([brokerService], settings) };
+  const proxy = await startTcpProxy(server.port);
+  const settings = { QUEUE_PREFIX: prefix, REDIS_URL: `redis://127.0.0.1:${proxy.port}` };
+  return { proxy, platform: await startTestPlatform([brokerService], settings) };
 }
 
 const isConnected = ({ client }: DeviceConnection) => client.connected;
@@ -68,17 +68,17 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     application = await createApplication(services.db);
   });
   afterEach(async () => {
-    for (const { line } of brokers) line.mend();
+    for (const { proxy } of brokers) proxy.mend();
     for (const device of open.splice(0)) await device.close('cut');
   });
   afterAll(async () => {
     for (const { platform } of brokers) await platform.stop();
-    for (const { line } of brokers) line.close();
+    for (const { proxy } of brokers) proxy.close();
     await services?.stop();
   });
 
   const urlOf = (index: number) => brokers[index]?.platform.mqttUrl ?? '';
-  const lineOf = (index: number) => brokers[index]?.line as TcpProxy;
+  const proxyOf = (index: number) => brokers[index]?.proxy as TcpProxy;
   /** Connects the device of the vehicle to a broker; it acknowledges commands and collects their ids. */
   async function connect(index: number) {
     const device = await connectDevice(urlOf(index), vehicle);
@@ -115,7 +115,7 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
   it('refuse a command whose session ended before it was sent', async () => {
     await newVehicle();
     const device = await connect(0);
-    lineOf(0).slow(300);
+    proxyOf(0).slow(300);
     const command = lock();
     await eventually(async () => {
       const row = services.db.selectFrom('command').select('state').where('device_id', '=', vehicle.deviceId);
@@ -143,9 +143,9 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     await eventually(async () => expect(received).toEqual([1]));
     await list(2);
     await eventually(async () => expect(received).toEqual([1, 2]));
-    lineOf(1).cut();
+    proxyOf(1).cut();
     await list(3);
-    lineOf(1).mend();
+    proxyOf(1).mend();
     await eventually(async () => expect(received).toEqual([1, 2, 3]));
     messenger.close();
   });
@@ -154,9 +154,9 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     for (const isCut of [false, true]) {
       await newVehicle();
       const device = await connect(2);
-      if (isCut) lineOf(2).cut();
+      if (isCut) proxyOf(2).cut();
       expect((await services.admin.delete(`/v1/x/admin/devices/${vehicle.deviceId}`)).status).toBe(200);
-      if (isCut) lineOf(2).mend();
+      if (isCut) proxyOf(2).mend();
       await closed(device);
     }
   });
@@ -164,11 +164,11 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
   it('keep the session that began elsewhere while the broker of the older one was cut off', async () => {
     await newVehicle();
     const older = await connect(0);
-    lineOf(0).cut();
+    proxyOf(0).cut();
     const newer = await connect(1);
     expect((await lock()).status).toBe(200);
     expect(isConnected(older)).toBe(true);
-    lineOf(0).mend();
+    proxyOf(0).mend();
     await closed(older);
     await registered(0);
     expect((await lock()).status).toBe(200);
@@ -181,10 +181,10 @@ describe.skipIf(!hasRedisServer)('three brokers on one Redis', () => {
     // By then the broker knows the number of the older session.
     const other = await connectDevice(urlOf(1), await createVehicle(services.db, application));
     open.push(other);
-    lineOf(1).cut();
+    proxyOf(1).cut();
     const newer = await connect(1);
     expect(isConnected(older)).toBe(true);
-    lineOf(1).mend();
+    proxyOf(1).mend();
     await closed(older);
     expect((await lock()).status).toBe(200);
     expect([newer.heard.length, isConnected(newer)]).toEqual([1, true]);
@@ -212,9 +212,9 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
     );
 
   async function startRegistry(prefix: string) {
-    const line = await startTcpProxy(server.port);
-    const redis = connectRedis(`redis://127.0.0.1:${line.port}`, logger);
-    const subscriber = connectRedis(`redis://127.0.0.1:${line.port}`, logger);
+    const proxy = await startTcpProxy(server.port);
+    const redis = connectRedis(`redis://127.0.0.1:${proxy.port}`, logger);
+    const subscriber = connectRedis(`redis://127.0.0.1:${proxy.port}`, logger);
     const registry = new SessionRegistry<ModelSession>({
       ...{ redis, subscriber, prefix, brokerId: randomUUID(), failures: failures() },
       connectedDevices: new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
@@ -223,7 +223,7 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
     });
     await eventually(async () => expect([redis.status, subscriber.status]).toEqual(['ready', 'ready']));
     await registry.start();
-    return { line, registry, redis, subscriber };
+    return { proxy, registry, redis, subscriber };
   }
 
   function createSession(deviceId: string): ModelSession {
@@ -277,9 +277,9 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
         for (const { verb, broker } of steps) {
           if (verb === 'connect') await device.connect(broker);
           else if (verb === 'wait') await control.ping();
-          else parts[broker]?.line[verb]();
+          else parts[broker]?.proxy[verb]();
         }
-        for (const { line } of parts) line.mend();
+        for (const { proxy } of parts) proxy.mend();
         await eventually(async () => {
           await device.reconnect();
           for (const { redis, subscriber } of parts)
@@ -292,10 +292,10 @@ describe.skipIf(!hasRedisServer)('of the sessions of a device at brokers that ar
       }),
       { numRuns: 15 },
     );
-    for (const { line, registry, redis, subscriber } of parts) {
+    for (const { proxy, registry, redis, subscriber } of parts) {
       await registry.stop();
       for (const connection of [redis, subscriber]) connection.disconnect();
-      line.close();
+      proxy.close();
     }
     control.disconnect();
   }, 180_000);

@@ -49,7 +49,7 @@ export const exportTexts = {
     ],
     dumps: [
       'For dumps of a Traccar database and files that take hours, use the command line:',
-      'Les sauvegardes de la base de Traccar, et les fichiers qui durent des heures, passent par la ligne de commande :',
+      'Les sauvegardes de la base de Traccar, et les fichiers dont l’import dure des heures, passent par la ligne de commande :',
     ],
     file: ['File', 'Fichier'],
     fileHint: ['CSV, NDJSON or GPX', 'CSV, NDJSON ou GPX'],

@@ -40,7 +40,7 @@ export const gbfsTexts = {
     },
     typesHint: [
       'A vehicle has the first type whose make, model, kind and energy all match; an empty field matches any value.',
-      'Un véhicule est du premier type dont marque, modèle, genre et énergie conviennent ; un champ vide convient à tous.',
+      'Un véhicule a le premier type dont la marque, le modèle, le genre et l’énergie conviennent ; un champ vide convient à tous.',
     ],
     addRow: {
       vehicleTypes: ['Add a vehicle type', 'Ajouter un type de véhicule'],
@@ -91,7 +91,7 @@ export const gbfsTexts = {
       },
     },
     hints: {
-      publicUrl: ['https, as the public reaches the platform', 'https, telle que le public joint la plateforme'],
+      publicUrl: ['https, as the public reaches the platform', 'https, par laquelle le public joint la plateforme'],
       system_id: [
         'Public and part of the address; do not change it later',
         'Public, dans l’adresse : à choisir une fois',
@@ -106,7 +106,7 @@ export const gbfsTexts = {
     } as Lookup,
     languagesHint: [
       'For example: en fr. Each text is required in all of them',
-      'Par exemple en fr ; chaque texte les demande toutes',
+      'Par exemple : en fr. Chaque texte est requis dans toutes ces langues',
     ],
     words: {
       car: ['Car', 'Voiture'],
