@@ -8,7 +8,7 @@ const timeoutMs = 20_000;
 const viewport = { width: 960, height: 640 };
 
 const webGlBySoftware = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-// Without these, pages are drawn by the WebGL of software too, in three times the CPU time.
+// Without these, pages are also drawn by software WebGL, which takes three times the CPU time.
 const pagesWithoutGpu = ['--disable-gpu-compositing', '--disable-gpu-rasterization'];
 
 /** Chromium without a screen. */
@@ -20,8 +20,8 @@ export const launchOptions: LaunchOptions = {
 let shared: Promise<Browser> | undefined;
 
 /**
- * Starts Chromium, or returns the one that an earlier test file of this worker started: a start takes seconds of CPU. It ends
- * with the worker; the caller closes its pages.
+ * Returns the Chromium instance of this worker; starts it on first use, because a start takes seconds of CPU time. It
+ * ends with the worker; the caller closes its pages.
  */
 export function startBrowser(): Promise<Browser> {
   shared ??= chromium.launch(launchOptions);
@@ -53,7 +53,7 @@ export async function watchPage(
     locale: 'en-GB',
     timezoneId: 'Europe/Paris',
     viewport,
-    // Each frame of a moving map or a spinner is drawn by software.
+    // Reduces motion because software draws each frame of a moving map or a spinner.
     reducedMotion: 'reduce',
     // Requests of a service worker bypass the routes of a test.
     serviceWorkers: 'block',

@@ -143,8 +143,9 @@ interface EngineLogFiles {
 }
 
 /**
- * Makes the engine's commits durable. WebAssembly PostgreSQL compiles fdatasync, which commits use, to nothing, and its file system layer
- * ignores the fsync of checkpoints. So log writes are tracked here and flushed before a response is sent, and fsync is implemented.
+ * Makes the engine's commits durable. PostgreSQL in WebAssembly compiles fdatasync, which commits use, to a no-op, and its
+ * file system layer ignores the fsync of checkpoints. Therefore this function tracks log writes, flushes them before each
+ * response, and implements fsync.
  */
 function makeEngineFilesDurable(database: PGlite, dataDirectory: string): EngineLogFiles {
   const operations = fileOperations(database);
@@ -179,7 +180,7 @@ function makeEngineFilesDurable(database: PGlite, dataDirectory: string): Engine
 }
 
 function fileOperations(database: PGlite): EngineFileOperations {
-  // The package's type lacks the file operations.
+  // The type declarations of the package lack the file operations.
   const nodeFiles: unknown = database.Module.FS.filesystems.NODEFS;
   return (nodeFiles as { stream_ops: EngineFileOperations }).stream_ops;
 }

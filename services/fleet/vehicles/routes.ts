@@ -146,7 +146,7 @@ const ImportedVehicles = Type.Object(
   { title: 'VehicleImport' },
 );
 
-/** A line of a file. */
+/** A line of an imported file. */
 const Line = Type.Object({ plate: Plate, ...DescriptionFields });
 const lineSchema = Compile(Line);
 

@@ -57,7 +57,7 @@ interface ApplicationFieldOptions {
   readonly onChange: (appId: string) => void;
 }
 
-/** A field for one of the applications of the operator. */
+/** A field that selects one of the operator's applications. */
 export function ApplicationField(options: ApplicationFieldOptions) {
   const { applications } = operatorApplications();
   return <SelectField {...options} options={applications.map(({ appId, name }) => [appId, name])} />;

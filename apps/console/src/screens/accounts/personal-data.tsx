@@ -18,7 +18,7 @@ interface DataOptions<Found> {
   /** The field `subject` of the form. */
   readonly field: (appId: string) => ComponentChildren;
   readonly find: (subject: string, appId: string) => Promise<Found>;
-  /** Shows what was found; `onErased` replaces it by a message. */
+  /** Renders the search result; `onErased` replaces it with a message. */
   readonly found: (found: Found, onErased: (message: string) => void) => ComponentChildren;
 }
 
