@@ -170,7 +170,14 @@ export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
   };
   const onReady = (): void => void subscribe();
   const onMessage = (from: string, text: string): void => {
-    if (from === channel) receiver.onMessage(text);
+    if (from !== channel) return;
+    try {
+      receiver.onMessage(text);
+    } catch (error) {
+      // Such as a message of another version. Thrown here, it would end the process; the subscription itself works.
+      receiver.report(error);
+      receiver.report();
+    }
   };
   subscriber.on('ready', onReady);
   subscriber.on('message', onMessage);

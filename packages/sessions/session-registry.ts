@@ -18,15 +18,29 @@ const writeTimeoutMs = 1000;
 const fieldsPerCommand = 500;
 const minSessionsEndedPerSecond = 1000;
 
-/** Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash. */
-const removeUnlessNewer = `for i = 2, #ARGV, 2 do
+/**
+ * Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash. Entries
+ * of another broker stay if it is alive again: it has written them anew.
+ */
+const removeUnlessNewer = `for i = 4, #ARGV, 2 do
   local broker, number = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%S+) (%d+)$')
   local own, last = string.match(ARGV[i + 1], '^(%S+) (%d+)$')
-  if broker == own and tonumber(number) <= tonumber(last) then
+  local isRemovable = broker == own and tonumber(number) <= tonumber(last)
+  if isRemovable and (broker == ARGV[2] or redis.call('EXISTS', ARGV[3] .. broker) == 0) then
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('HSET', KEYS[2], ARGV[i], ARGV[1])
   end
 end`;
+
+/**
+ * Takes numbers from the counter and returns the last. Neither a lost counter, which starts at the current time, nor one
+ * that has lost its last writes, which is raised to the highest known number, reuses the numbers of live sessions.
+ */
+const takeNumbers = `local value = redis.call('GET', KEYS[1])
+local last = math.max(tonumber(value or ARGV[3]), tonumber(ARGV[2])) + tonumber(ARGV[1])
+local text = string.format('%.0f', last)
+if text ~= value then redis.call('SET', KEYS[1], text) end
+return text`;
 
 /**
  * Writes each session that is the newest of its device and notifies the broker of the previous one. Returns the devices
@@ -277,17 +291,19 @@ export class SessionRegistry<Session extends RegisteredSession> {
    */
   async #number(arrived: readonly Entry<Session>[]): Promise<void> {
     const startMs = performance.now();
-    const { redis } = this.#options;
-    const [, last] = await Promise.all([
-      // Starts at the current time: after a loss of data, Redis must not reuse the numbers of live sessions.
-      redis.set(this.#numberKey, String(Date.now() * 1000), 'NX'),
-      redis.incrby(this.#numberKey, 2 * arrived.length),
-    ]);
-    this.#knownNumber = Math.max(this.#knownNumber, last);
+    const last = await this.#takeNumbers(2 * arrived.length);
     if (performance.now() - startMs >= writeTimeoutMs) throw new Error('Redis answered too late to order sessions');
     arrived.forEach((entry, index) => {
       entry.number = last - 2 * (arrived.length - 1 - index);
     });
+  }
+
+  /** Adds to the counter, and raises it to the highest known number. @returns its value */
+  async #takeNumbers(increment: number): Promise<number> {
+    const parameters = [increment, this.#knownNumber, Date.now() * 1000];
+    const last = Number(await this.#options.redis.eval(takeNumbers, 1, this.#numberKey, ...parameters));
+    this.#knownNumber = Math.max(this.#knownNumber, last);
+    return last;
   }
 
   /** Writes the live and numbered ones of these sessions; closes those whose device has a newer session elsewhere. */
@@ -315,17 +331,14 @@ export class SessionRegistry<Session extends RegisteredSession> {
 
   async #refresh(): Promise<void> {
     const { redis } = this.#options;
-    const [isAlive, number] = await Promise.all([
-      redis.pexpire(this.#brokerKey, brokerKeyTtlMs),
-      redis.get(this.#numberKey),
-    ]);
-    this.#knownNumber = Math.max(this.#knownNumber, Number(number));
+    const [isAlive] = await Promise.all([redis.pexpire(this.#brokerKey, brokerKeyTtlMs), this.#takeNumbers(0)]);
     // Without its key, other brokers may have removed this one's sessions.
     if (isAlive === 0 || this.#isStale) await this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
     this.#isStale = false;
+    await this.#takeNumbers(0);
     await this.#options.redis.set(this.#brokerKey, '1', 'PX', brokerKeyTtlMs);
     await this.#write(this.#live.values());
     await this.#removeStale();
@@ -351,8 +364,10 @@ export class SessionRegistry<Session extends RegisteredSession> {
   }
 
   async #remove(fieldsAndValues: string[]): Promise<void> {
+    const { redis, brokerId, prefix } = this.#options;
     const keys = [this.#key, this.#disconnectedKey];
-    await this.#options.redis.eval(removeUnlessNewer, keys.length, ...keys, Date.now(), ...fieldsAndValues);
+    const parameters = [Date.now(), brokerId, brokerKey(prefix, ''), ...fieldsAndValues];
+    await redis.eval(removeUnlessNewer, keys.length, ...keys, ...parameters);
   }
 }
 

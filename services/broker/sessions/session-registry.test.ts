@@ -98,14 +98,14 @@ it('keeps one live session when many clients connect concurrently with one id', 
   await gone(identity.deviceId);
 });
 
-it('writes no session of a connection that closed before the write, and all others', async () => {
-  const prefix = `test-${randomUUID()}`;
+const openConnections = () => Promise.all([openRedis(platform.config.REDIS_URL), openRedis(platform.config.REDIS_URL)]);
+
+/** Opens a registry without a broker. */
+function openRegistry(prefix: string, brokerId: string, connection = redis, subscriber = redis) {
   const registry = new SessionRegistry({
-    ...{ redis, subscriber: redis },
+    ...{ redis: connection, subscriber, prefix, brokerId },
     onMessage: () => undefined,
     onSuperseded: () => undefined,
-    prefix,
-    brokerId: 'broker',
     connectedDevices: new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
     failures: new BackgroundFailures(
       brokerTasks,
@@ -114,15 +114,22 @@ it('writes no session of a connection that closed before the write, and all othe
     ),
   });
   const arrive = (deviceId: string) => {
-    const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
+    const conn = new EventEmitter();
+    const client = { id: deviceId, conn, close: () => conn.emit('close') } as unknown as Client;
     const session = createDeviceSession(client, {
       deviceId,
       credentials: [],
       replaces: undefined,
       throttle: new DeviceThrottle({ uploadsPerSecond: 1, bytesPerSecond: 1 }, 0),
     });
-    return { added: registry.add(session), close: () => client.conn.emit('close') };
+    return { added: registry.add(session), close: () => session.close() };
   };
+  return { registry, arrive };
+}
+
+it('writes no session of a connection that closed before the write, and all others', async () => {
+  const prefix = `test-${randomUUID()}`;
+  const { arrive } = openRegistry(prefix, 'broker');
   const closing = ['first', 'second', 'twice'].map(arrive);
   for (const { close } of closing) close();
   const staying = ['third', 'twice'].map(arrive);
@@ -131,6 +138,54 @@ it('writes no session of a connection that closed before the write, and all othe
   const written = await redis.hgetall(presenceKey(prefix));
   expect(written).toEqual({ third: `broker ${last - 2}`, twice: `broker ${last}` });
   await redis.del(presenceKey(prefix), sessionNumberKey(prefix));
+});
+
+it('keeps the sessions of a broker that returns while another removes those of dead brokers', async () => {
+  const prefix = `test-${randomUUID()}`;
+  await redis.hset(presenceKey(prefix), 'device', 'returning 8');
+  const [connection, subscriber] = await openConnections();
+  const exists = connection.exists.bind(connection);
+  connection.exists = (async (key: string) => {
+    const answer = await exists(key);
+    if (key === brokerKey(prefix, 'returning')) await redis.set(key, '1', 'PX', 60_000);
+    return answer;
+  }) as typeof connection.exists;
+  const { registry } = openRegistry(prefix, 'other', connection, subscriber);
+  await registry.start();
+  expect(await redis.hget(presenceKey(prefix), 'device')).toBe('returning 8');
+  await registry.stop();
+  for (const one of [connection, subscriber]) one.disconnect();
+  await redis.del(presenceKey(prefix), sessionNumberKey(prefix), brokerKey(prefix, 'returning'));
+});
+
+it('keeps the newer session although Redis has lost the last numbers that it gave', async () => {
+  const prefix = `test-${randomUUID()}`;
+  const [connection, subscriber] = await openConnections();
+  const older = openRegistry(prefix, 'older', connection, subscriber);
+  await older.registry.start();
+  const half = ['device', 'other'].map(older.arrive);
+  await Promise.all(half.map(({ added }) => added));
+  await redis.set(sessionNumberKey(prefix), '2');
+  connection.disconnect(true);
+  await eventually(async () => expect(Number(await redis.get(sessionNumberKey(prefix)))).toBeGreaterThan(2));
+  const newer = openRegistry(prefix, 'newer');
+  await newer.arrive('device').added;
+  expect(newer.registry.size).toBe(1);
+  expect(brokerOfSession((await redis.hget(presenceKey(prefix), 'device')) ?? '')).toBe('newer');
+  await older.registry.stop();
+  for (const one of [connection, subscriber]) one.disconnect();
+  await redis.del(presenceKey(prefix), sessionNumberKey(prefix));
+});
+
+it('survives messages that it cannot read', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const channel = brokerKey(platform.config.QUEUE_PREFIX, brokerOfSession((await sessionOf(identity.deviceId)) ?? ''));
+  const commandless = JSON.stringify({ kind: 'command', deviceId: 'elsewhere' });
+  for (const text of ['no JSON', 'null', commandless]) expect(await redis.publish(channel, text)).toBe(1);
+  await device.upload({ timestamp: 1 });
+  expect(device.client.connected).toBe(true);
+  await device.close();
 });
 
 it('removes the sessions of a dead broker and keeps those of a live one', async () => {
