@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { checkReadings, type DecodedReading } from '@odograph/codec/shared/readings';
-import type { Operator } from '@odograph/contracts/caller';
+import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
@@ -74,7 +74,8 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
       async (request) => {
         const { body, operator } = request;
         const owner = await findOwner(db, operator, body);
-        const { uploads, accepted, faults } = distribute(body.readings, await findLinks(db, body));
+        const links = await findLinks(db, body);
+        const { uploads, accepted, faults } = distribute(body.readings, links.filter(isSeenBy(operator, owner, body)));
         await enqueue(target, uploads);
         if (body.first) {
           const subject = body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`;
@@ -126,6 +127,12 @@ async function findOwner(
   if (appId === undefined || (await findScope(db, operator, appId)) === owner) return owner;
   throw new Failure(vehicleId === undefined ? 'UNKNOWN_DEVICE' : 'UNKNOWN_VEHICLE');
 }
+
+/** A device that was released and claimed has links to vehicles of its former application, too. */
+const isSeenBy =
+  (operator: Operator, owner: number | null, { appId }: Static<typeof ImportRequest>) =>
+  ({ applicationId }: Link): boolean =>
+    appId === undefined ? seesApplication(operator, applicationId) : applicationId === owner;
 
 const covers = ({ from, until }: Link, time: number): boolean =>
   (from ?? Number.NEGATIVE_INFINITY) <= time && time < (until ?? Number.POSITIVE_INFINITY);

@@ -6,8 +6,16 @@ import { createAdminApi } from '@odograph/cli/server/admin-api';
 import { consoleService } from '@odograph/console/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
+import { createBrowser } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createOperator,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+  unlinkDevice,
+} from '@odograph/testkit/fixtures';
 import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
 import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -200,5 +208,20 @@ describe('odograph import', () => {
       faults: 1,
     });
     expect(await faultsOf(path)).toEqual([expect.stringMatching(/^1,"vehicle","UNKNOWN_VEHICLE/)]);
+  });
+
+  it('stores nothing for a vehicle of an application that the operator does not see, to which the device was linked', async () => {
+    const other = await createApplication(platform.db);
+    const { deviceId } = vehicle;
+    await unlinkDevice(platform.db, deviceId);
+    await platform.db.updateTable('device').set({ application_id: other.id }).where('id', '=', deviceId).execute();
+    const { cookie } = await createOperator(platform.db, { role: 'operator', applicationIds: [other.id] });
+    const client = createBrowser(platform.httpUrl, cookie);
+    for (const scope of [{}, { appId: other.appId }]) {
+      const { body } = await client.post('/v1/x/admin/import', {
+        ...{ deviceId, ...scope, readings: [{ timestamp: 1_714_550_400 }] },
+      });
+      expect(body).toMatchObject({ accepted: 0, faults: [{ index: 0, reason: 'DEVICE_NOT_LINKED' }] });
+    }
   });
 });
