@@ -62,6 +62,11 @@ describe('docker-compose.yml', () => {
     expect(publishedBy(Object.values(services)).toSorted()).toEqual([...inClear, ...encrypted].toSorted());
   });
 
+  it('listens on all addresses of a container, so that its published ports are reachable', () => {
+    expect(read('infra/Dockerfile')).toContain('HTTP_HOST=0.0.0.0 MQTT_HOST=0.0.0.0');
+    expect(services['gateway']?.environment).toMatchObject({ TELTONIKA_HOST: '0.0.0.0' });
+  });
+
   it('listens for TLS only with a certificate: one for DOMAIN, or the one of infra/docker-compose.tls.yml', () => {
     const path = `/certificates/caddy/certificates/acme-v02.api.letsencrypt.org-directory/\${DOMAIN}/\${DOMAIN}`;
     expect(services['https']).toMatchObject({
