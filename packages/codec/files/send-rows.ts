@@ -139,7 +139,7 @@ class Part {
 
   #addTo(subject: Subject, row: HistoryRow): void {
     this.#bytes += JSON.stringify(row.reading).length;
-    const name = Object.values(subject).join();
+    const name = JSON.stringify(subject);
     const group = this.#groups.get(name) ?? { subject, rows: [] };
     group.rows.push(row);
     this.#groups.set(name, group);
