@@ -56,6 +56,7 @@ export interface SendOptions {
 /** Limits of one request; the platform accepts 1,000 readings and 1 MiB. */
 const maxRows = 1000;
 const maxBytes = 512 * 1024;
+const encoder = new TextEncoder();
 
 export const noProgress: ImportProgress = { rows: 0, accepted: 0, faults: 0 };
 
@@ -138,7 +139,7 @@ class Part {
   }
 
   #addTo(subject: Subject, row: HistoryRow): void {
-    this.#bytes += JSON.stringify(row.reading).length;
+    this.#bytes += encoder.encode(JSON.stringify(row.reading)).length;
     const name = JSON.stringify(subject);
     const group = this.#groups.get(name) ?? { subject, rows: [] };
     group.rows.push(row);
