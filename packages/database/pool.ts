@@ -22,8 +22,8 @@ export interface PoolOptions {
 }
 
 /**
- * Whether the address ends in a PgBouncer (`?pgbouncer=true`): in transaction mode, statements of a connection run in
- * different sessions, so nothing may be set or prepared in one.
+ * Tells whether a database URL names a PgBouncer (`?pgbouncer=true`). In transaction mode, the statements of a connection
+ * run in different sessions, so that session settings and prepared statements are unavailable.
  */
 export const isPooled = (url: string): boolean => new URL(url).searchParams.get('pgbouncer') === 'true';
 

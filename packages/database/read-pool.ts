@@ -10,7 +10,7 @@ import type { Tables } from './tables.ts';
 const pollMs = 1000;
 /** Time for a server to answer a poll. */
 const timeoutMs = 3000;
-/** An hour of positions of the primary, to tell lags. */
+/** Number of WAL positions of the primary to keep, for an hour of lags. */
 const maxPositions = 3600;
 
 /** One of the databases that reads may go to. */
@@ -18,18 +18,18 @@ export interface ReadServer {
   /** Host and port. */
   readonly address: string;
   readonly role: 'primary' | 'standby' | 'away';
-  /** Age of what the standby shows, in seconds; undefined while unknown. */
+  /** Age of the data of the standby, in seconds; undefined while unknown. */
   readonly lagSeconds: number | undefined;
-  /** Statements and transactions that went there. */
+  /** Statements and transactions sent to it. */
   readonly reads: number;
 }
 
 interface ReadPoolOptions extends Omit<PoolOptions, 'url'> {
-  /** Primaries or standbys, which may change; the last one is taken for the primary while none answers. */
+  /** Servers, whose roles may change; the last one counts as the primary while none answers. */
   readonly urls: readonly string[];
   readonly lastWrite: LastWrite;
   readonly logger: Logger;
-  /** Standbys that lag more are not read from. */
+  /** Standbys with more lag serve no reads. */
   readonly maxLagMs: number;
 }
 
@@ -47,9 +47,9 @@ class Server implements ReadServer {
   lagSeconds: number | undefined;
   reads = 0;
   lsn = 0n;
-  /** The last write that the standby is known to show. */
+  /** The last write that the standby is known to have replayed. */
   shownWrite: string | null | undefined;
-  /** A connection of its own, since those of the sessions may all be in use. */
+  /** A dedicated connection, because those of the pool may all be in use. */
   readonly #polls: Pool;
 
   constructor(url: string, options: Omit<PoolOptions, 'url'>) {
@@ -89,18 +89,18 @@ class Server implements ReadServer {
 }
 
 /**
- * Spreads reads over a primary and its standbys. A statement or transaction goes to the freshest standby that shows every
- * write over HTTP that was answered before; else, and while all standbys are away or lag too much, to the primary.
+ * Distributes reads over a primary and its standbys. A statement or transaction goes to the freshest standby that has
+ * every write over HTTP answered before; otherwise to the primary, also while all standbys are unavailable or stale.
  */
 export class ReadPool {
-  /** Goes to a standby if one is fresh enough. */
+  /** Reads from a standby if one is fresh enough. */
   readonly db: Kysely<Tables>;
-  /** Goes to the primary, for what must show changes at the moment they are announced. */
+  /** Reads from the primary, for readers that must see changes as soon as they are announced. */
   readonly primary: Kysely<Tables>;
   readonly #options: ReadPoolOptions;
   readonly #servers: readonly Server[];
   readonly #stopped = new AbortController();
-  /** When the primary had written how much, oldest first: the lag of a standby is the age of what it has replayed. */
+  /** WAL positions of the primary over time, oldest first; the lag of a standby is the age of its replay position. */
   #written: { readonly atMs: number; readonly lsn: bigint }[] = [];
   #freshest: Server | undefined;
   #target: { readonly write: string | null; readonly lsn: Promise<bigint> } | undefined;
@@ -121,7 +121,7 @@ export class ReadPool {
     );
   }
 
-  /** Finds out which servers answer, and goes on doing so every second. */
+  /** Polls the servers now and every second. */
   async start(): Promise<void> {
     await this.#pollAll();
     this.#polling = this.#pollOn();
@@ -144,7 +144,7 @@ export class ReadPool {
 
   #primary(): Server {
     const primary = this.#servers.find(({ role }) => role === 'primary') ?? this.#servers.at(-1);
-    if (primary === undefined) throw new Error('no database is named');
+    if (primary === undefined) throw new Error('no database is configured');
     return primary;
   }
 
@@ -162,7 +162,7 @@ export class ReadPool {
     }
   }
 
-  /** Chooses a server that shows every write answered until now. */
+  /** Chooses a server that has every write answered until now. */
   async #choose(): Promise<Server> {
     const standby = this.#freshest;
     if (standby === undefined) return this.#primary();
@@ -175,12 +175,12 @@ export class ReadPool {
       standby.shownWrite = write;
       return standby;
     } catch {
-      // Redis, the primary or the standby is away: only the primary is certain to show the write.
+      // Redis, the primary or the standby is unavailable: only the primary certainly has the write.
       return this.#primary();
     }
   }
 
-  /** Returns how much the primary had written some time after a write; asks once for each write. */
+  /** Returns a WAL position of the primary that includes a write; queries it once per write. */
   async #writtenBy(write: string | null): Promise<bigint> {
     if (this.#target === undefined || this.#target.write !== write) {
       const lsn = this.#primary()
@@ -205,7 +205,7 @@ export class ReadPool {
     }
   }
 
-  /** Polls the primary first, so that standbys have had time to replay what it had written. */
+  /** Polls the primary first, which gives standbys time to replay up to its position. */
   async #pollAll(): Promise<void> {
     const atMs = performance.now();
     const primary = this.#primary();
@@ -230,16 +230,16 @@ export class ReadPool {
       server.lsn = position.lsn;
     } catch (error) {
       server.role = 'away';
-      if (role !== 'away') logger.warn({ server: server.address, err: error }, 'database is away');
+      if (role !== 'away') logger.warn({ server: server.address, err: error }, 'database unavailable');
     }
-    // After a restart a standby may show less than before.
+    // After a restart a standby may be further behind than before.
     if (server.role !== role || server.lsn < lsn) server.shownWrite = undefined;
     if (server.role !== role && server.role !== 'away') {
       logger.info({ server: server.address, role: server.role }, 'database found');
     }
   }
 
-  /** While the primary is away nothing is written, and the lag stays as it was. */
+  /** Computes the lag. While the primary is unavailable nothing is written, and the lag does not change. */
   #lagOf({ lsn }: Server): number | undefined {
     const newest = this.#written.at(-1);
     const shown = this.#written.findLast((entry) => entry.lsn <= lsn);

@@ -11,12 +11,12 @@ interface Host {
   onStop(name: string, close: () => unknown): void;
 }
 
-/** Uploads are stored after their answer, so no read is expected to show them. */
+/** Uploads are stored after their answer, so reads need not see them. */
 const uploads = '/in/';
 
 /**
- * Records each write before its answer if reads may go to standbys, so that later reads see it. Call it before routes are
- * added.
+ * Records each write before its answer if reads may go to standbys, so that later reads see it. Call it before adding
+ * routes.
  */
 export function recordWrites(http: Http, { config, logger, onStop }: Host): void {
   if (config.QUERY_DATABASE_URL === undefined) return;

@@ -31,7 +31,7 @@ export function resolveConfig(
   });
 }
 
-/** Lists the databases that reads may go to: those of QUERY_DATABASE_URL, and last the one for everything else. */
+/** Lists the databases for reads: those of QUERY_DATABASE_URL, then DATABASE_URL. */
 export function readDatabaseUrls({ QUERY_DATABASE_URL, DATABASE_URL }: ResolvedConfig): string[] {
   return [...new Set([...(QUERY_DATABASE_URL?.split(',') ?? []), DATABASE_URL])];
 }

@@ -5,8 +5,8 @@ import type { Redis } from './redis.ts';
 const retryMs = 1000;
 
 /**
- * Shares between processes that something was written over HTTP, as a value in Redis that is another one after each write.
- * A reader that finds the value unchanged knows that a standby which had everything then still has everything now.
+ * Announces writes over HTTP to other processes through a value in Redis that changes with each write. While the value is
+ * unchanged, a standby that had every write still has every write.
  */
 export class LastWrite {
   readonly #redis: Redis;
@@ -20,13 +20,13 @@ export class LastWrite {
     this.#logger = logger;
   }
 
-  /** Records a write; call it after its commit and before its answer. While Redis is unavailable it is repeated every second. */
+  /** Records a write; call it after the commit and before the answer. Retries every second while Redis is unavailable. */
   async record(): Promise<void> {
     try {
       await this.#redis.set(this.#key, randomUUID());
     } catch (error) {
       if (this.#timer !== undefined) return;
-      this.#logger.warn({ err: error }, 'write not recorded for readers of standbys, retrying');
+      this.#logger.warn({ err: error }, 'write not recorded for standby reads; retrying');
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
         void this.record();

@@ -9,7 +9,7 @@ export const limits = {
   httpRequestTimeoutMs: 30_000,
   /** Answers in memory that clients have not read yet; one token may hold a quarter, one application half. */
   maxAnswerBytes: 128 * 1024 ** 2,
-  /** Lag beyond which a standby is not read from. */
+  /** Lag beyond which a standby serves no reads. */
   maxStandbyLagMs: 10_000,
   /** Window for the mean rate at which a client reads its answer. */
   answerRateWindowMs: 15_000,

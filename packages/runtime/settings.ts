@@ -208,7 +208,7 @@ export const Settings = Type.Object({
     'key of an S3-compatible store, for `archive` and `import` ([scaling.md](scaling.md#archive))',
   ),
   AWS_SECRET_ACCESS_KEY: anyText('its secret'),
-  AWS_SESSION_TOKEN: anyText('its token, where the key is temporary'),
+  AWS_SESSION_TOKEN: anyText('its session token, for a temporary key'),
   AWS_REGION: text('us-east-1', 'region of the store'),
   AWS_ENDPOINT_URL: httpUrl('address of the store', 'that of Amazon S3 in the region'),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

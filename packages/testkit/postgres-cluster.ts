@@ -11,7 +11,7 @@ import { applyDatabaseRoles } from './database-roles.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
 
-/** Finds the programs of PostgreSQL, on Debian one directory for each version; undefined without TimescaleDB. */
+/** Finds the directory of the PostgreSQL programs (on Debian, one per version); undefined without TimescaleDB. */
 function findPrograms(): string | undefined {
   const versions = '/usr/lib/postgresql';
   const found = existsSync(versions) ? readdirSync(versions) : [];
@@ -21,7 +21,7 @@ function findPrograms(): string | undefined {
 
 const programs = findPrograms() ?? '';
 
-/** For tests with standbys: runs with a TimescaleDB server, on machines that have its programs. */
+/** Tells whether tests with standbys can run: they need a TimescaleDB server and its programs on this machine. */
 export const canReplicate = (): boolean => programs !== '' && inject('isNativeDatabase');
 
 /** PostgreSQL refuses to run as root; its packages create a user for it. */
@@ -39,7 +39,7 @@ export interface PostgresServer {
   readonly url: string;
   /** Runs a statement as the superuser. */
   query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Ends the server as a crash does, or in order. */
+  /** Stops the server, either like a crash or gracefully. */
   end(signal: 'SIGKILL' | 'SIGINT'): Promise<void>;
   start(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface PostgresServer {
 /** PostgreSQL servers with TimescaleDB on this machine. */
 export interface PostgresCluster {
   readonly primary: PostgresServer;
-  /** Starts a streaming standby of the primary, or of a promoted one; from then on, a synchronous one confirms every commit. */
+  /** Starts a streaming standby of the current primary; a synchronous one confirms every commit from then on. */
   addStandby(name: string, kind: 'synchronous' | 'asynchronous', of?: PostgresServer): Promise<PostgresServer>;
   /** Stops all servers and removes their data. */
   stop(): Promise<void>;

@@ -29,5 +29,5 @@ export const hasBrowser = required('Chromium', browserPath !== undefined);
 export const hasAcmePrograms =
   runs('caddy', 'version') && ['pebble', 'pebble-challtestsrv'].every((name) => runs('which', name));
 
-/** For tests of connections through a pooler; continuous integration has none. */
+/** PgBouncer, for tests of connections through a pooler; not installed in CI. */
 export const hasPgbouncer = existsSync('/usr/sbin/pgbouncer');

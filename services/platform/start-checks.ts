@@ -103,7 +103,7 @@ export async function checkDatabase(setting: string, url: string, withinMs = tim
   requireSupported(setting, `PostgreSQL at ${addressOf(url, 5432)}`, facts);
 }
 
-/** Checks a database for reads, which may be away: reads go to another one meanwhile. @throws StartFailure */
+/** Checks a database for reads; it may be unavailable, because reads then go to another one. @throws StartFailure */
 async function checkReadDatabase(setting: string, url: string): Promise<void> {
   const facts = await readDatabase(url).catch((error: unknown) => {
     const fault = faultOf(error);

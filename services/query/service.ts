@@ -39,11 +39,11 @@ const budgetWaitMs = 10_000;
 /** A client that reads an answer more slowly loses its connection: its answer would hold memory too long. */
 const minimumBytesPerSecond = 32 * 1024;
 
-/** The databases that reads go to. */
+/** The databases for reads. */
 interface ReadDatabases {
-  /** May lag, but shows every write over HTTP that was answered. */
+  /** May lag, but has every answered write over HTTP. */
   readonly db: Kysely<Tables>;
-  /** For live streams, which read a change when it is announced. */
+  /** For live streams, which read a change as soon as it is announced. */
   readonly primary: Kysely<Tables>;
   describe(): string;
 }
@@ -95,7 +95,7 @@ function addReadMetrics(metrics: Registry, pool: ReadPool): void {
       },
     });
   add('odograph_query_database_up', '1 while a database for reads answers', ({ role }) => (role === 'away' ? 0 : 1));
-  add('odograph_query_standby_lag_seconds', 'Age of what a standby shows', ({ lagSeconds }) => lagSeconds);
+  add('odograph_query_standby_lag_seconds', 'Age of the data of a standby', ({ lagSeconds }) => lagSeconds);
   add('odograph_query_database_reads', 'Statements and transactions since the start', ({ reads }) => reads);
 }
 

@@ -16,7 +16,7 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 const timeoutMs = 400_000 + scale.rounds * 120_000;
 let cluster: PostgresCluster;
 let primary: PostgresServer;
-/** In place of the balancer that follows the primary. */
+/** Stands in for the load balancer that follows the primary. */
 let balancer: TcpProxy;
 let testbed: Testbed;
 

@@ -22,7 +22,7 @@ let vehicleId: string;
 const position = async (server: PostgresServer, of: string) =>
   BigInt(String((await server.query(`select (${of} - '0/0')::text as lsn`))[0]?.['lsn']));
 
-/** Waits until standbys show everything that was written. */
+/** Waits until standbys have replayed every write. */
 async function awaitReplay(servers: readonly PostgresServer[] = standbys): Promise<void> {
   const written = await position(cluster.primary, 'pg_current_wal_flush_lsn()');
   for (const server of servers) {
@@ -43,7 +43,7 @@ async function countReads(): Promise<Map<string, number>> {
 }
 const addressOf = ({ url }: PostgresServer) => new URL(url).host;
 
-/** Runs reads. @returns which server answered them */
+/** Runs reads. @returns the server that answered them */
 async function serversOf(read: () => Promise<unknown>): Promise<string[]> {
   const before = await countReads();
   await read();
@@ -90,7 +90,7 @@ describe.skipIf(!canReplicate())('with standbys, reads', () => {
     );
   });
 
-  it('see every write over HTTP that was answered before, however far the standbys are behind', async () => {
+  it('see every write over HTTP that was answered before, however far the standbys lag', async () => {
     for (let round = 0; round < 10; round += 1) {
       if (round % 2 === 0) await pauseReplay();
       else await resumeReplay();
@@ -145,7 +145,7 @@ describe.skipIf(!canReplicate())('with standbys, reads', () => {
     }
   });
 
-  it('of a live stream show a change that standbys do not show yet', async () => {
+  it('of a live stream show a change that standbys have not replayed yet', async () => {
     const client = await new EventClient(platform.httpUrl, '', { 'x-service-token': application.token }).open();
     try {
       await pauseReplay();
@@ -159,7 +159,7 @@ describe.skipIf(!canReplicate())('with standbys, reads', () => {
     }
   });
 
-  it('go to the primary while standbys are away, and back when they return', async () => {
+  it('go to the primary while standbys are unavailable, and return to them afterwards', async () => {
     for (const server of standbys) await server.end('SIGKILL');
     const [servers] = [await serversOf(platesOf)];
     expect(servers).toEqual([addressOf(cluster.primary)]);
@@ -178,7 +178,7 @@ describe.skipIf(!canReplicate())('a standby that lags beyond the limit', () => {
     try {
       await standby.query('select pg_wal_replay_pause()');
       const known = await createApplication(tight.db);
-      // No write over HTTP says that the standby is behind: only its lag does.
+      // No write over HTTP reveals that the standby is behind; only its lag does.
       await eventually(
         async () => expect((await tight.as(known.token).get('/v1/x/vehicles')).status).toBe(200),
         30_000,

@@ -7,14 +7,14 @@ import type { Client } from 'pg';
 import { ArchiveFile, type Cell, type Column, verifyArchive } from './parquet.ts';
 import type { ArchiveStore } from './store.ts';
 
-/** Of a file; about 100 MB. */
+/** Maximum number of rows in a file; about 100 MB. */
 const maxRowsPerFile = 2_000_000;
-/** Of a row group, which is kept in memory. */
+/** Maximum number of rows in a row group, which is held in memory. */
 const maxRowsPerGroup = 50_000;
-/** Statements of ingest that touch the chunk wait behind the lock for the drop. */
+/** Limits the wait for the lock, behind which ingest statements on the chunk wait as well. */
 const lockTimeoutMs = 10_000;
 
-/** What was done with a chunk. */
+/** The result of archiving a chunk. */
 export interface ArchivedChunk {
   readonly from: string;
   readonly until: string;
@@ -56,7 +56,7 @@ async function findChunks(client: Client, days: number): Promise<Chunk[]> {
 
 const inChunk = 'reading.time >= $1::timestamptz and reading.time < $2::timestamptz';
 
-/** Sums up the rows of a chunk in the database, in any order. */
+/** Computes an order-independent checksum of the rows of a chunk in the database. */
 async function sumUp(client: Client, { from, until }: Chunk): Promise<string> {
   const { rows } = await client.query<{ sum: string }>(
     `select count(*) || ':' || coalesce(sum(hashtextextended(reading::text, 0)::numeric), 0) as sum
@@ -76,7 +76,7 @@ async function* readGroups(
     return type === 'bigint' || type === 'text' ? `${name}::text` : name;
   });
   const declare = `declare archived no scroll cursor for select ${values.join(', ')} from reading where ${inChunk}`;
-  // A cursor takes no parameters through the driver; these are texts of the catalog.
+  // The driver supports no parameters for cursors; these texts come from the catalog.
   await client.query(declare.replace('$1', client.escapeLiteral(from)).replace('$2', client.escapeLiteral(until)));
   const isBigint = columns.map(({ type }) => type === 'time' || type === 'bigint');
   for (;;) {
@@ -90,7 +90,7 @@ async function* readGroups(
 
 const dayOf = (time: string): string => time.slice(0, 10);
 
-/** Writes a chunk to files, stores them, and reads them back. @returns the sum of the rows, and the files */
+/** Writes a chunk to files, stores them, and reads them back. @returns the checksum of the rows, and the files */
 async function store(client: Client, chunk: Chunk, columns: readonly Column[], to: ArchiveStore, directory: string) {
   await client.query('begin isolation level repeatable read read only');
   const sum = await sumUp(client, chunk);
@@ -99,7 +99,7 @@ async function store(client: Client, chunk: Chunk, columns: readonly Column[], t
   let file: ArchiveFile | undefined;
   const finish = async (): Promise<void> => {
     if (file === undefined) return;
-    // The sum keeps readings that arrive after the drop from replacing what was archived before.
+    // With the checksum in its name, a file of late readings does not replace an earlier one.
     const suffix = `${createHash('sha256').update(sum).digest('hex').slice(0, 8)}-${files.length + 1}`;
     const name = `readings-${dayOf(chunk.from)}-${dayOf(chunk.until)}-${suffix}.parquet`;
     const digest = await file.end();
@@ -126,7 +126,7 @@ async function drop(client: Client, chunk: Chunk, sum: string): Promise<boolean>
   await client.query('begin');
   try {
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
-    // Late readings wait, reads do not.
+    // Blocks late readings, but no reads.
     await client.query(`lock table ${chunk.relation} in share row exclusive mode`);
     const isSame = (await sumUp(client, chunk)) === sum;
     if (isSame) {
@@ -146,11 +146,11 @@ async function drop(client: Client, chunk: Chunk, sum: string): Promise<boolean>
 }
 
 /**
- * Moves chunks of readings to Parquet files, oldest first. A chunk is dropped after its files were read back and if it has
- * not changed since; otherwise it stays for the next run, which writes the same files again.
- * @param url of the database, as the owner of the tables
- * @param days age of a chunk's newest possible reading
- * @throws Error when a file cannot be stored or differs from what was written
+ * Moves chunks of readings to Parquet files, oldest first. A chunk is dropped once its files have been read back, unless
+ * it has changed in the meantime; then it stays for the next run, which writes the same files again.
+ * @param url database URL of the owner of the tables
+ * @param days minimum age of a chunk's newest possible reading
+ * @throws Error when a file cannot be stored or differs from the written rows
  */
 export async function archiveReadings(
   url: string,

@@ -103,7 +103,7 @@ describe('an archive', () => {
     expect((await archive(store)).map(({ from }) => from.slice(0, 10))).toEqual(['2024-02-29']);
   });
 
-  it('drops nothing when a stored file is not what was written', async () => {
+  it('drops nothing when a stored file differs from the written rows', async () => {
     const store = openStore(directory, { AWS_REGION: '' });
     const before = await readRows();
     const damaging: ArchiveStore = {
@@ -125,13 +125,13 @@ describe('an archive', () => {
     for (const file of readdirSync(directory)) expect((await restore(join(directory, file))).restored).toBe(0);
   });
 
-  it('is not read from another Parquet file, or from a damaged one', async () => {
+  it('refuses other Parquet files and damaged ones', async () => {
     const path = join(directory, 'other.parquet');
     await writeFile(path, 'PAR1');
     await expect(restore(path)).rejects.toThrow();
   });
 
-  it('fits into a bucket of an S3-compatible store', async () => {
+  it('can be stored in a bucket of an S3-compatible store', async () => {
     const objects = new Map<string, Buffer>();
     const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const body = Buffer.concat(await request.toArray());

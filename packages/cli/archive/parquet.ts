@@ -26,7 +26,7 @@ export interface Column {
   readonly type: keyof typeof elements;
 }
 
-/** Sums up rows, so that what was read back can be compared with what was written. */
+/** Computes the digest of rows, which verifies them when they are read back. */
 export class RowDigest {
   rows = 0;
   readonly #hash = createHash('sha256');
@@ -75,17 +75,17 @@ export class ArchiveFile {
   }
 }
 
-/** A Parquet file of an archive, opened. */
+/** An open Parquet file of an archive. */
 export interface OpenedArchive {
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Of the rows, as recorded when it was written. */
+  /** Digest of the rows, recorded when the file was written. */
   readonly digest: string;
   /** Reads the rows, one row group after the other. */
   groups(): AsyncGenerator<(readonly Cell[])[]>;
 }
 
-/** Opens a file of an archive. @throws Error when it is no Parquet file, or not of an archive */
+/** Opens a file of an archive. @throws Error when it is not a Parquet file of an archive */
 export async function openArchive(path: string): Promise<OpenedArchive> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
@@ -112,11 +112,11 @@ export async function openArchive(path: string): Promise<OpenedArchive> {
   };
 }
 
-/** Reads a file back. @throws Error when its rows are not those that were written */
+/** Verifies the rows of a file. @throws Error when they differ from the written ones */
 export async function verifyArchive(path: string, rows: number, digest: string): Promise<void> {
   const archive = await openArchive(path);
   const found = new RowDigest();
   for await (const group of archive.groups()) for (const row of group) found.add(row);
   if (found.rows !== rows || found.end() !== digest)
-    throw new Error(`${path} is damaged: its rows are not those that were written`);
+    throw new Error(`${path} is damaged: its rows differ from the written ones`);
 }

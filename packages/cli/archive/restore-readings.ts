@@ -4,11 +4,11 @@ import { type Cell, openArchive, verifyArchive } from './parquet.ts';
 
 const rowsPerTransaction = 5000;
 
-/** What became of the rows of a file. */
+/** The result of restoring a file. */
 export interface RestoredReadings {
   readonly rows: number;
   readonly restored: number;
-  /** Of vehicles that were deleted, or stored already. */
+  /** Rows of deleted vehicles, and rows already stored. */
   readonly skipped: number;
 }
 
@@ -30,7 +30,7 @@ async function findTypes(client: Client, names: readonly string[]): Promise<Type
   });
 }
 
-/** Inserts rows as ingest does: locks the latest states first, and marks the hours that were counted already. */
+/** Inserts rows like ingest: locks the latest states first, and marks hours that have already been counted. */
 async function insert(
   client: Client,
   columns: readonly TypedColumn[],
@@ -81,9 +81,9 @@ async function insert(
 }
 
 /**
- * Restores the readings of a file of an archive, after verifying it. A reading that is stored already stays as it is, so
- * the same file can be restored again. No trips, alarms, events or changes of the feed follow.
- * @param url of the database, as the owner of the tables
+ * Verifies an archive file and restores its readings. Readings already stored stay unchanged, so a file can be restored
+ * repeatedly. Creates no trips, alarms, events or change feed entries.
+ * @param url database URL of the owner of the tables
  * @throws Error when the file is damaged or of a newer version
  */
 export async function restoreReadings(

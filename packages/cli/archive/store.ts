@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import type { Config } from '@odograph/runtime/config';
 import { AwsClient } from 'aws4fetch';
 
-/** Where files of an archive are kept. */
+/** A store for archive files. */
 export interface ArchiveStore {
-  /** Names a file for people. */
+  /** Returns the name of a file for display. */
   describe(name: string): string;
-  /** Stores a file durably, replacing one of the same name. */
+  /** Stores a file durably and replaces a file of the same name. */
   put(name: string, path: string): Promise<void>;
   /** Copies a stored file to a path. */
   get(name: string, path: string): Promise<void>;
 }
 
-/** Keeps files in a directory, which is created. */
+/** Keeps files in a directory, which it creates. */
 function directoryStore(directory: string): ArchiveStore {
   const placeOf = (name: string) => join(directory, name);
   return {
@@ -42,7 +42,7 @@ type StoreConfig = Pick<
   'AWS_ACCESS_KEY_ID' | 'AWS_SECRET_ACCESS_KEY' | 'AWS_SESSION_TOKEN' | 'AWS_REGION' | 'AWS_ENDPOINT_URL'
 >;
 
-/** @throws Error when credentials are missing */
+/** Reads the credentials of S3. @throws Error when they are missing */
 function createClient(config: StoreConfig): AwsClient {
   const {
     AWS_ACCESS_KEY_ID: key,
@@ -88,7 +88,7 @@ function s3Store(address: string, config: StoreConfig): ArchiveStore {
 
 const isS3 = (place: string): boolean => /^(s3|https?):\/\//.test(place);
 
-/** Opens the place of an archive: a directory, or a bucket of an S3-compatible store. */
+/** Opens the store of an archive: a directory, or a bucket of an S3-compatible store. */
 export function openStore(place: string, config: StoreConfig): ArchiveStore {
   return isS3(place) ? s3Store(place, config) : directoryStore(place);
 }

@@ -20,7 +20,7 @@ import { dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */
 const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
-/** Settings that describe one host and contain passwords, or keys of stores. */
+/** Settings that describe one host and contain passwords, or credentials of stores. */
 const localNames = /_URL$|^DATA_DIR$|^AWS_/;
 
 /** Returns the settings that a backup shows as plain text. */

@@ -15,7 +15,7 @@ function parseDays(text: string): number {
   return Number(days);
 }
 
-/** Archives of readings, on this host. */
+/** Commands for archives of readings, on this host. */
 export const archiveCommands = [
   command({
     name: 'archive',
@@ -45,7 +45,7 @@ export const archiveCommands = [
   }),
 ];
 
-/** Restores a file of an archive, from this host or a bucket. */
+/** Restores an archive file from this host or a bucket. */
 export async function restoreArchive(config: Config, place: string): Promise<object> {
   const [{ restoreReadings }, { openStore }, { openEngines }] = await Promise.all([
     import('../archive/restore-readings.ts'),

@@ -109,7 +109,7 @@ export const importCommands = [
       if (extname(path).toLowerCase() === '.parquet') {
         const given = { app, vehicle, device, format, map, encoding, 'device-map': deviceMap };
         const [option] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
-        if (option !== undefined) throw new UsageFailure(`--${option} is not for the files of an archive`);
+        if (option !== undefined) throw new UsageFailure(`--${option} does not apply to archive files`);
         return restoreArchive(config, path);
       }
       if (vehicle !== undefined && device !== undefined) throw new UsageFailure('give --vehicle or --device, not both');

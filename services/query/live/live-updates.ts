@@ -73,7 +73,7 @@ const ageMs = 5000;
 const firstConnectionMs = 2000;
 
 interface LiveUpdatesOptions {
-  /** The primary: a standby may be behind an announcement. */
+  /** The primary, because a standby may lag behind an announcement. */
   readonly db: Database;
   readonly redisUrl: string;
   readonly prefix: string;
