@@ -174,7 +174,7 @@ export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
     try {
       receiver.onMessage(text);
     } catch (error) {
-      // Such as a message of another version. Thrown here, it would end the process; the subscription itself works.
+      // Throwing, as for a message of another version, would end the process. The subscription itself works.
       receiver.report(error);
       receiver.report();
     }

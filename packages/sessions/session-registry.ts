@@ -20,7 +20,7 @@ const minSessionsEndedPerSecond = 1000;
 
 /**
  * Removes the entry of each session unless a newer session has replaced it, and stores the time in the other hash. Entries
- * of another broker stay if it is alive again: it has written them anew.
+ * of another broker stay if that broker is live again, because it has rewritten them.
  */
 const removeUnlessNewer = `for i = 4, #ARGV, 2 do
   local broker, number = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%S+) (%d+)$')
@@ -33,8 +33,8 @@ const removeUnlessNewer = `for i = 4, #ARGV, 2 do
 end`;
 
 /**
- * Takes numbers from the counter and returns the last. Neither a lost counter, which starts at the current time, nor one
- * that has lost its last writes, which is raised to the highest known number, reuses the numbers of live sessions.
+ * Takes numbers from the counter and returns the last one. A lost counter starts at the current time; a counter that has
+ * lost its latest writes is raised to the highest known number. Thus numbers of live sessions are never reused.
  */
 const takeNumbers = `local value = redis.call('GET', KEYS[1])
 local last = math.max(tonumber(value or ARGV[3]), tonumber(ARGV[2])) + tonumber(ARGV[1])

@@ -128,7 +128,10 @@ async function findOwner(
   throw new Failure(vehicleId === undefined ? 'UNKNOWN_DEVICE' : 'UNKNOWN_VEHICLE');
 }
 
-/** A device that was released and claimed has links to vehicles of its former application, too. */
+/**
+ * Tells whether the operator sees the application of a link. A device that changed its application still has links to
+ * vehicles of the former one.
+ */
 const isSeenBy =
   (operator: Operator, owner: number | null, { appId }: Static<typeof ImportRequest>) =>
   ({ applicationId }: Link): boolean =>

@@ -158,7 +158,7 @@ it('keeps the sessions of a broker that returns while another removes those of d
   await redis.del(presenceKey(prefix), sessionNumberKey(prefix), brokerKey(prefix, 'returning'));
 });
 
-it('keeps the newer session although Redis has lost the last numbers that it gave', async () => {
+it('keeps the newer session even if Redis has lost the latest numbers', async () => {
   const prefix = `test-${randomUUID()}`;
   const [connection, subscriber] = await openConnections();
   const older = openRegistry(prefix, 'older', connection, subscriber);
