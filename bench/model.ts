@@ -3,44 +3,44 @@ import { printTable } from './parts/report.ts';
 
 const options = {
   interval: [10, 'seconds between two uploads of a driving vehicle'],
-  driving: [15, 'percent of the vehicles that drive at the busiest time'],
-  hours: [2, 'hours that a vehicle drives a day; it uploads once an hour otherwise'],
-  utilization: [50, 'percent of each core that may be busy at the busiest time'],
-  core: [15, 'price of a core a month'],
-  gibibyte: [3, 'price of a GiB of memory a month'],
-  terabyte: [90, 'price of a TB of disk a month'],
+  driving: [15, 'percent of the vehicles that drive at peak time'],
+  hours: [2, 'hours that a vehicle drives per day; otherwise it uploads once an hour'],
+  utilization: [50, 'maximum utilization of each core at peak time, percent'],
+  core: [15, 'price of a core per month'],
+  gibibyte: [3, 'price of a GiB of memory per month'],
+  terabyte: [90, 'price of a TB of disk per month'],
 } as const;
 
-/** Measured by the benchmarks named; one core is one of the machine of docs/performance.md. */
+/** Results of the named benchmarks; a core is one of the machine in docs/performance.md. */
 const measured = {
-  /** `ingest`: processor seconds of a million uploads of one reading. */
+  /** `ingest`: CPU seconds for a million uploads of one reading each. */
   broker: 10.7,
   ingest: 10.9,
-  /** `ingest`: PostgreSQL, Redis and the kernel together; the model gives each half. */
+  /** `ingest`: CPU seconds of PostgreSQL, Redis and the kernel together; the model assigns half to each engine. */
   engines: 14,
-  /** `connections`: memory of a connected device without TLS, and connections a second of one broker. */
+  /** `connections`: memory per connected device without TLS, and connections per second of one broker. */
   kibibytesPerDevice: 24.5,
   connectionsPerSecond: 4400,
   /** `connections`: seven eighths of the file descriptors of a process, 100,000 in infra/systemd. */
   devicesPerBroker: 87_500,
-  /** `storage`: bytes of a reading of a vehicle that drives all the time, with indexes; compressed after two weeks. */
+  /** `storage`: size of a reading of a constantly driving vehicle, with indexes; compressed after two weeks. */
   bytesPerReading: 44,
   bytesPerUncompressedReading: 282,
-  /** The pages that each upload of a vehicle touches: a leaf of the index, the end of the heap, its latest state. */
+  /** Pages that each upload of a vehicle touches: an index leaf, the end of the heap, the latest state. */
   cachedKibibytesPerVehicle: 24,
-  /** Kept in Redis for each upload that waits, with its job; half of its memory may hold them. */
+  /** Memory in Redis of a waiting upload with its job; waiting uploads may use half of the memory of Redis. */
   bytesPerWaitingUpload: 600,
 } as const;
 
 const secondsPerDay = 86_400;
 const kibibytesPerGibibyte = 1024 ** 2;
 const bytesPerTerabyte = 1e12;
-/** An hour in which the database is away is to fit into Redis. */
+/** Redis must hold the uploads of a database outage of one hour. */
 const outageSeconds = 3600;
 
 type Settings = { readonly [Name in keyof typeof options]: number };
 
-/** Computes what a fleet needs, by the utilization law: busy cores are arrivals a second times the seconds of each. */
+/** Computes the resources for a fleet by the utilization law: busy cores = arrivals per second × seconds per arrival. */
 function size(devices: number, settings: Settings) {
   const { interval, driving, hours, utilization, core, gibibyte, terabyte } = settings;
   const uploadsPerSecond = (devices * driving) / 100 / interval;
@@ -53,7 +53,7 @@ function size(devices: number, settings: Settings) {
   const sessionsGibibytes = (devices * measured.kibibytesPerDevice) / kibibytesPerGibibyte;
   const bytesPerYear = 351 * measured.bytesPerReading + 14 * measured.bytesPerUncompressedReading;
   const terabytesPerYear = (uploadsPerDay * bytesPerYear) / bytesPerTerabyte;
-  // Processes at rest take 0.25 GiB each.
+  // An idle process takes 0.25 GiB.
   const cacheGibibytes = Math.max(2, (devices * measured.cachedKibibytesPerVehicle) / kibibytesPerGibibyte);
   const memory = sessionsGibibytes + redisGibibytes + 0.25 * (brokers + ingests + 2) + cacheGibibytes;
   const cores = brokers + ingests + engineCores + 1;
@@ -67,7 +67,7 @@ function size(devices: number, settings: Settings) {
     memory,
     terabytesPerYear,
     reconnectSeconds: devices / (brokers * measured.connectionsPerSecond),
-    // A standby has what the primary has.
+    // A standby needs the same disk as the primary.
     monthly: cores * core + memory * gibibyte + 2 * terabytesPerYear * terabyte,
   };
 }
@@ -75,7 +75,7 @@ function size(devices: number, settings: Settings) {
 const oneDigit = (value: number): string => (value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en'));
 
 export const benchmark: Benchmark = {
-  description: 'computes what 10,000, 100,000 and 1,000,000 devices need from measured parameters; runs nothing',
+  description: 'estimates the resources for 10,000, 100,000 and 1,000,000 devices from measured costs; runs nothing',
   async run(parameters) {
     const settings = readOptions(parameters, options);
     const fleets = [10_000, 100_000, 1_000_000];
@@ -87,19 +87,19 @@ export const benchmark: Benchmark = {
     printTable(
       ['', ...fleets.map((devices) => `${devices.toLocaleString('en')} devices`)],
       [
-        row('uploads/s at the busiest time', (needs) => needs.uploadsPerSecond),
+        row('uploads/s at peak time', (needs) => needs.uploadsPerSecond),
         row('brokers', (needs) => needs.brokers),
         row('ingest processes and shards', (needs) => needs.ingests),
         row('cores of PostgreSQL and Redis', (needs) => needs.engineCores),
         row('GiB of sessions', (needs) => needs.sessionsGibibytes),
-        row('GiB of Redis, for an hour without the database', (needs) => needs.redisGibibytes),
-        row('GiB of memory in all', (needs) => needs.memory),
-        row('TB of disk after a year, without standby', (needs) => needs.terabytesPerYear),
+        row('GiB of Redis, for a database outage of one hour', (needs) => needs.redisGibibytes),
+        row('GiB of memory in total', (needs) => needs.memory),
+        row('TB of disk after a year, without a standby', (needs) => needs.terabytesPerYear),
         row('seconds until all devices have reconnected, without TLS', (needs) => needs.reconnectSeconds),
-        row('price a month, with the disk of a year', (needs) => needs.monthly),
+        row('price per month, with the disk of a year', (needs) => needs.monthly),
       ],
     );
-    console.log(`one ingest: at most ${oneDigit(1e6 / measured.ingest)} uploads/s on a core of its own`);
+    console.log(`one ingest: at most ${oneDigit(1e6 / measured.ingest)} uploads/s on a dedicated core`);
     console.log(
       `two cores for everything: at most ${oneDigit(2e6 / (measured.broker + measured.ingest + measured.engines))} uploads/s`,
     );
