@@ -32,7 +32,6 @@ const measured = {
   bytesPerWaitingUpload: 600,
 } as const;
 
-const secondsPerDay = 86_400;
 const kibibytesPerGibibyte = 1024 ** 2;
 const bytesPerTerabyte = 1e12;
 /** Redis must hold the uploads of a database outage of one hour. */
@@ -80,7 +79,7 @@ export const benchmark: Benchmark = {
     const settings = readOptions(parameters, options);
     const fleets = [10_000, 100_000, 1_000_000];
     const sizes = fleets.map((devices) => size(devices, settings));
-    const row = (name: string, of: (needs: ReturnType<typeof size>) => number) => [
+    const row = (name: string, of: (needs: ReturnType<typeof size>) => number): [string, ...string[]] => [
       name,
       ...sizes.map((needs) => oneDigit(of(needs))),
     ];
