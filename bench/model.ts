@@ -16,7 +16,7 @@ const measured = {
   /** `ingest`: CPU seconds for a million uploads of one reading each. */
   broker: 10.7,
   ingest: 10.9,
-  /** `ingest`: CPU seconds of PostgreSQL, Redis and the kernel together; the model assigns half to each engine. */
+  /** `ingest`: CPU seconds of PostgreSQL, Redis and the kernel together. */
   engines: 14,
   /** `connections`: memory per connected device without TLS, and connections per second of one broker. */
   kibibytesPerDevice: 24.5,
@@ -66,8 +66,8 @@ function size(devices: number, settings: Settings) {
     memory,
     terabytesPerYear,
     reconnectSeconds: devices / (brokers * measured.connectionsPerSecond),
-    // A standby needs the same disk as the primary.
-    monthly: cores * core + memory * gibibyte + 2 * terabytesPerYear * terabyte,
+    // A standby needs the cores, cache and disk of the primary.
+    monthly: (cores + engineCores) * core + (memory + cacheGibibytes) * gibibyte + 2 * terabytesPerYear * terabyte,
   };
 }
 
@@ -95,7 +95,7 @@ export const benchmark: Benchmark = {
         row('GiB of memory in total', (needs) => needs.memory),
         row('TB of disk after a year, without a standby', (needs) => needs.terabytesPerYear),
         row('seconds until all devices have reconnected, without TLS', (needs) => needs.reconnectSeconds),
-        row('price per month, with the disk of a year', (needs) => needs.monthly),
+        row('price per month, with a standby', (needs) => needs.monthly),
       ],
     );
     console.log(`one ingest: at most ${oneDigit(1e6 / measured.ingest)} uploads/s on a dedicated core`);
