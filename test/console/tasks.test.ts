@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { signedInOptions, startBrowser, watchPage } from './browser.fixture.ts';
+import { closePages, signedInOptions, startBrowser, watchPage } from './browser.fixture.ts';
 import { uniqueName } from './console.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
@@ -180,7 +180,7 @@ describe.skipIf(!hasBrowser)('a person who starts on the map', () => {
   });
   afterAll(async () => {
     process.stdout.write(`${lines.join('\n')}\n`);
-    await browser?.close();
+    await closePages(browser);
     await stray?.close();
     await fleet?.stop();
     await platform?.stop();
