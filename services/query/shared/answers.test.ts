@@ -94,14 +94,14 @@ describe('clients that do not read their pages', () => {
       get(new URL(path(), platform.httpUrl), { headers, agent: false }).on('error', () => undefined),
     );
     await eventually(async () => expect(await heldBytes()).toBeGreaterThan(mebibyte));
-    const start = performance.now();
-    for (let round = 0; round < 20; round += 1) {
+    // Answered although the budget is in use, not after it is free again.
+    for (let round = 0; round < 5; round += 1) {
       const { status } = await fetch(new URL('/v1/vehicles', platform.httpUrl), {
         headers: { 'x-service-token': other.token },
       });
       expect(status).toBe(200);
     }
-    expect(performance.now() - start).toBeLessThan(10_000);
+    expect(await heldBytes()).toBeGreaterThan(mebibyte);
     for (const request of unread) request.destroy();
     clearInterval(watch);
     await eventually(async () => expect(await heldBytes()).toBe(0), 20_000);
