@@ -12,7 +12,7 @@ const shared: readonly string[] = [
   ...['Sessions', 'Source', 'Sources', 'Style', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'Type'],
   ...['URI', 'URL', 'UTC', 'VIN', 'Webhook', 'Webhooks', 'appId', 'appKey'],
   ...['durable', 'flespi', 'limit_messages', 'signal', 'test', 'version 1'],
-  ...['Description', 'Exports', 'Format', 'GPX', 'GeoJSON', 'NDJSON', 'Parquet'],
+  ...['Description', 'Diesel', 'Exports', 'Format', 'GPX', 'GeoJSON', 'NDJSON', 'Parquet', 'Propulsion', '–'],
 ];
 
 /** Lists the texts of a tree that are the same in both languages. */
