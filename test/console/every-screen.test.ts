@@ -1,6 +1,7 @@
+import { connectDevice } from '@odograph/simulator/device-connection';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createOperator, createUser } from '@odograph/testkit/fixtures';
+import { createDevice, createOperator, createUser } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -71,6 +72,12 @@ async function addRecords({ application, moving, parked, hidden }: TestFleet): P
   const webhook = await post('/v1/x/webhooks', { url: 'https://receiver.invalid/a/long/path', types: ['trip.*'] });
   await post('/v1/x/admin/sources', { appId, format: 'flespi', createDevices: true }, admin);
   await parked.device.upload('not JSON');
+  const stray = await createDevice(platform.db, {
+    deviceId: `a-device-with-a-long-name-${Date.now()}-without-a-vehicle`,
+  });
+  const connection = await connectDevice(platform.mqttUrl, stray);
+  await connection.upload([reading()]);
+  await connection.close();
   await moving.device.upload([reading({ speed: 50, driven: 20 })]);
   await eventually(async () => expect((await api.get('/v1/x/alarms')).body.alarms).toHaveLength(1));
   return { webhookId: webhook.id };
