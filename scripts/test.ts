@@ -73,7 +73,8 @@ async function main(filters: string[]): Promise<void> {
   const failures = failed.length + unhandledErrors + failedChecks.length;
   const rest = skipped > 0 ? `, ${skipped} skipped` : '';
   console.log(`unstable: ${unstable.length}\n${passed} passed, ${failures} failed${rest}`);
-  process.exitCode = failures > 0 || passed === 0 ? 1 : 0;
+  // A process that a failed test left behind would keep this one waiting.
+  process.exit(failures > 0 || passed === 0 ? 1 : 0);
 }
 
 await main(process.argv.slice(2));
