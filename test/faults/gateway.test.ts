@@ -210,8 +210,15 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
       }));
       expect(documented).toEqual({ delivered: sent, dropped: 0 });
       expect(standard?.dropped).toBeGreaterThan(0);
-      const counts = forwarders.map(({ id, forwarder }) => ({ vehicleId: Number(id), stored: forwarder.delivered }));
-      await eventually(async () => expect(await countStored(counts)).toEqual(counts), drainMs);
+      const vehicles = forwarders.map(({ id }) => ({ vehicleId: Number(id) }));
+      await eventually(async () => {
+        const counts = await countStored(vehicles);
+        const stored = vehicles.map(({ vehicleId }) => counts.find((row) => row.vehicleId === vehicleId)?.stored);
+        // The answer to a stored position may be lost with the gateway: Traccar then drops what the platform has.
+        expect(stored[0]).toBe(sent);
+        expect(stored[1]).toBeGreaterThanOrEqual(standard?.delivered ?? Infinity);
+        expect(stored[1]).toBeLessThan(sent);
+      }, drainMs);
       await report('Traccar over a restart of the gateway', { sent, dropped: standard?.dropped ?? 0 });
     },
     timeoutMs,
