@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     await page.context().close();
   });
 
-  it('is there after less than 700 kB, and loads finer coasts only when a person looks closer', async () => {
+  it('is there after less than 600 kB, and loads finer coasts only when a person looks closer', async () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
     const loads = watchLoads(page);
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     await expect.poll(middleOf(page), pollOptions).toBe(colours.light.earth);
     const total = await loads.total();
     expect(total).toBeGreaterThan(300_000);
-    expect(total).toBeLessThan(700_000);
+    expect(total).toBeLessThan(600_000);
     const coasts = () =>
       loads.paths.filter((path) => path.includes('countries-')).map((path) => /\d+m/.exec(path)?.[0]);
     expect(coasts()).toEqual(['110m']);

@@ -88,7 +88,7 @@ export function signedInOptions(origin: string, cookie: string, preferences: obj
 /** The requests of a page since `watchLoads`. */
 export interface Loads {
   readonly paths: readonly string[];
-  /** Returns the total transfer size, in bytes. */
+  /** Returns the total size of the bodies as transferred, in bytes. */
   total(): Promise<number>;
 }
 
@@ -98,12 +98,12 @@ export function watchLoads(page: Page): Loads {
   const sizes: Promise<number>[] = [];
   page.on('requestfinished', (request) => {
     paths.push(new URL(request.url()).pathname);
-    // The page may close before a request ends.
-    const size = request.sizes().then(
-      ({ responseBodySize }) => responseBodySize,
-      () => 0,
-    );
-    sizes.push(size);
+    // Chromium does not measure the script of a worker, but knows its header. The page may close before a request ends.
+    const size = async () => {
+      const length = await (await request.response())?.headerValue('content-length');
+      return Number(length ?? (await request.sizes()).responseBodySize);
+    };
+    sizes.push(size().catch(() => 0));
   });
   return { paths, total: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
 }

@@ -44,6 +44,8 @@ it.skipIf(!hasBrowser)(
     const loaded = await loads.total();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     expect(loaded).toBeLessThan(600_000);
+    // Streets cover the coasts.
+    expect(loads.paths.filter((path) => path.includes('countries-50m'))).toEqual([]);
     await closePages(browser);
     demo.kill('SIGTERM');
     await exited;

@@ -4,6 +4,7 @@ import type { Feature, FeatureCollection, Geometry, MultiPolygon, Point, Positio
 import {
   type GeoJSONSource,
   type LayerSpecification,
+  type LngLatBounds,
   Map as MapLibreMap,
   NavigationControl,
   ScaleControl,
@@ -31,8 +32,8 @@ interface Countries {
 const urls = { coarse: coarseUrl, fine: fineUrl };
 
 /** Loads the countries, 110 million to one or 50 million to one (Natural Earth). @throws when they cannot be loaded */
-async function loadCountries(detail: Detail): Promise<Countries> {
-  const world: World = await (await fetch(urls[detail])).json();
+async function loadCountries(scale: Scale): Promise<Countries> {
+  const world: World = await (await fetch(urls[scale])).json();
   const { features } = feature(world, world.objects.countries);
   const shapes = features.map((country) => ({ ...country, geometry: onPlane(country.geometry) }));
   return {
@@ -93,6 +94,8 @@ setWorkerUrl(workerUrl);
 const nothing = (): FeatureCollection => ({ type: 'FeatureCollection', features: [] });
 /** From this zoom on the coast of the coarse world looks wrong. */
 const fineZoom = 3.5;
+/** From this zoom on the detail of the map covers the coast. */
+const streetZoom = 8;
 
 function worldLayers({ sea, land, border, label, halo }: MapPalette): LayerSpecification[] {
   return [
@@ -128,39 +131,50 @@ function worldStyle(palette: MapPalette): StyleSpecification {
   };
 }
 
-type Detail = keyof typeof urls;
-const loaded = new Map<Detail, Promise<Countries>>();
+type Scale = keyof typeof urls;
+const loaded = new Map<Scale, Promise<Countries>>();
 
-function countries(detail: Detail): Promise<Countries> {
-  const known = loaded.get(detail) ?? loadCountries(detail);
-  loaded.set(detail, known);
-  known.catch(() => loaded.delete(detail));
+function countries(scale: Scale): Promise<Countries> {
+  const known = loaded.get(scale) ?? loadCountries(scale);
+  loaded.set(scale, known);
+  known.catch(() => loaded.delete(scale));
   return known;
 }
 
-/** Draws the world, finer once a person looks closer. The coarse land stays until the fine one is there. */
-function drawWorld(map: MapLibreMap): void {
+/**
+ * Draws the world, finer once a person looks closer than the detail of the map reaches. The coarse land stays until the
+ * fine one is there. @returns a function that takes the area of the detail
+ */
+function drawWorld(map: MapLibreMap): (area: LngLatBounds | undefined) => void {
+  let isLoaded = false;
   let isFineAsked = false;
   let isFineShown = false;
-  const draw = async (detail: Detail) => {
-    const { shapes, names } = await countries(detail);
+  let detail: { readonly area: LngLatBounds | undefined } | undefined;
+  const draw = async (scale: Scale) => {
+    const { shapes, names } = await countries(scale);
     if (isFineShown) return;
-    isFineShown = detail === 'fine';
+    isFineShown = scale === 'fine';
     await map.getSource<GeoJSONSource>('countries')?.setData(shapes);
     await map.getSource<GeoJSONSource>('country-names')?.setData(names);
   };
   const refine = () => {
-    if (isFineAsked || map.getZoom() < fineZoom) return;
+    if (isFineAsked || !detail || !isLoaded || map.getZoom() < fineZoom) return;
+    if (map.getZoom() >= streetZoom && detail.area?.contains(map.getCenter().wrap())) return;
     isFineAsked = true;
     draw('fine').catch(() => {
       isFineAsked = false;
     });
   };
   map.on('load', () => {
+    isLoaded = true;
     draw('coarse').catch(() => undefined);
     refine();
   });
-  map.on('zoomend', refine);
+  map.on('moveend', refine);
+  return (area) => {
+    detail = { area };
+    refine();
+  };
 }
 
 export interface BaseMapOptions {
@@ -189,8 +203,7 @@ export function createBaseMap(
   map.touchZoomRotate.disableRotation();
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({ maxWidth: 120, unit: preferences.value.units }), 'bottom-right');
-  drawWorld(map);
-  addDetail(map, isDark);
+  addDetail(map, isDark, drawWorld(map));
   return map;
 }
 

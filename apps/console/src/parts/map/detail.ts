@@ -1,4 +1,10 @@
-import type { IControl, LayerSpecification, Map as MapLibreMap, StyleSpecification } from 'maplibre-gl';
+import {
+  type IControl,
+  type LayerSpecification,
+  LngLatBounds,
+  type Map as MapLibreMap,
+  type StyleSpecification,
+} from 'maplibre-gl';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { checkSession, mayChangeMap } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -41,8 +47,10 @@ async function loadDetail({ kind, url = '', attribution }: MapSettings, isDark: 
   if (kind === 'style') return loadStyle(url, attribution);
   if (kind === 'world') return undefined;
   const { openPmtiles, streetsOf } = await import('./pmtiles.ts');
-  const source = { url: openPmtiles(new URL(url, location.href).href) };
-  return kind === 'vector-file' ? streetsOf(source.url, attribution, isDark) : imagesOf(source, attribution, isDark);
+  const { area, ...source } = await openPmtiles(new URL(url, location.href).href);
+  const isVector = kind === 'vector-file';
+  const detail = isVector ? streetsOf(source.url, attribution, isDark) : imagesOf(source, attribution, isDark);
+  return { ...detail, area };
 }
 
 /** Says on the map why it has less detail than usual, and links to its settings for those who may change them. */
@@ -98,15 +106,20 @@ function watchFailures(map: MapLibreMap, onFault: () => void): void {
   });
 }
 
-/** Draws what the platform has for the map between the outlines of countries and what the screen draws. */
-export function addDetail(map: MapLibreMap, isDark: boolean): void {
+const world = new LngLatBounds([-180, -90, 180, 90]);
+
+/**
+ * Draws what the platform has for the map between the outlines of countries and what the screen draws.
+ * @param onArea is called with the area of the detail, and with undefined if there is none or it stops loading
+ */
+export function addDetail(map: MapLibreMap, isDark: boolean, onArea: (area: LngLatBounds | undefined) => void): void {
   let isRemoved = false;
   map.once('remove', () => {
     isRemoved = true;
   });
   const styled = new Promise((resolve) => void map.once('style.load', resolve));
   const tell = (text: string) => void (isRemoved || map.addControl(createNotice(text), 'top-left'));
-  const load = async () => {
+  const load = async (): Promise<LngLatBounds | undefined> => {
     const settings = await answerOf(api.GET('/v1/x/map'));
     const { map: text, mapSettings } = texts.value;
     if (settings.fault !== undefined) tell(text.fileFault(settings.fault));
@@ -114,19 +127,24 @@ export function addDetail(map: MapLibreMap, isDark: boolean): void {
     const site = new URL(settings.url ?? '', location.href).host;
     try {
       const [detail] = await Promise.all([loadDetail(settings, isDark), styled]);
-      if (!detail || isRemoved) return;
+      if (!detail || isRemoved) return undefined;
       watchFailures(map, () => {
         remove(map);
+        onArea(undefined);
         tell(text.sourceFault(site));
       });
       draw(map, detail);
+      return detail.area ?? world;
     } catch (error) {
       console.error(error);
       tell(text.sourceFault(site));
+      return undefined;
     }
   };
-  load().catch((error: unknown) => {
-    // Without an answer of the platform the screen says so.
-    if (!(error instanceof CallFailure)) throw error;
-  });
+  load()
+    .then((area) => void (isRemoved || onArea(area)))
+    .catch((error: unknown) => {
+      // Without an answer of the platform the screen says so.
+      if (!(error instanceof CallFailure)) throw error;
+    });
 }

@@ -1,5 +1,11 @@
 import { layers, namedFlavor } from '@protomaps/basemaps';
-import { addProtocol, type LayerSpecification, type SourceSpecification, type StyleSpecification } from 'maplibre-gl';
+import {
+  addProtocol,
+  type LayerSpecification,
+  LngLatBounds,
+  type SourceSpecification,
+  type StyleSpecification,
+} from 'maplibre-gl';
 import { FetchSource, PMTiles, Protocol } from 'pmtiles';
 import { language } from '../../texts/texts.ts';
 
@@ -9,19 +15,23 @@ export interface Detail {
   readonly layers: readonly LayerSpecification[];
   readonly glyphs?: string;
   readonly sprite?: StyleSpecification['sprite'];
+  /** Default: the world. */
+  readonly area?: LngLatBounds;
 }
 
 let protocol: Protocol | undefined;
 
-/** Lets maps read a PMTiles file. @param url of the file @returns the address of the file as the source of a map */
-export function openPmtiles(url: string): string {
+/** Lets maps read a PMTiles file. @returns its address as the source of a map, and its area @throws if it is unreadable */
+export async function openPmtiles(url: string): Promise<{ url: string; area: LngLatBounds }> {
   if (!protocol) {
     protocol = new Protocol();
     addProtocol('pmtiles', protocol.tile);
   }
   // A new one for each map: the old one may remember a file that has been replaced since.
-  protocol.add(new PMTiles(new FetchSource(url)));
-  return `pmtiles://${url}`;
+  const file = new PMTiles(new FetchSource(url));
+  protocol.add(file);
+  const { minLon, minLat, maxLon, maxLat } = await file.getHeader();
+  return { url: `pmtiles://${url}`, area: new LngLatBounds([minLon, minLat, maxLon, maxLat]) };
 }
 
 /** Leaves out the pictures of a layer, which would come from another server. Undefined when nothing else is left. */
