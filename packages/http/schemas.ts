@@ -1,3 +1,4 @@
+import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { type FailureCode, failures } from '@odograph/contracts/failures';
 import { storableUnicodePattern } from '@odograph/contracts/text-patterns';
 import type { Timestamp } from '@odograph/contracts/timestamps';
@@ -153,3 +154,21 @@ export const AppId = text(1, 256, { description: 'application', examples: ['app-
 
 /** Maximum rows of a page; `after`, the last id of a page, asks for the next one. */
 export const pageLimit = Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'rows to return' });
+
+/** A command as lists and live streams show it. */
+export const commandFields = {
+  id: Type.String({ description: 'command identifier', examples: ['0197a1de-5f0e-7000-8000-000000000003'] }),
+  action: word(deviceActions),
+  state: word(commandStates),
+  createdAt: moment('when it was requested'),
+  expiresAt: moment('from when on the device must not execute it'),
+  sentAt: Type.Optional(moment('when it was sent')),
+  endedAt: Type.Optional(moment('when its outcome was known')),
+  reason: Type.Optional(
+    Type.String({ description: 'the cause when it was not acknowledged', examples: ['DEVICE_OFFLINE'] }),
+  ),
+  message: Type.Optional(
+    Type.String({ description: 'the message of a device that refused', examples: ['the ignition is on'] }),
+  ),
+  status: Type.Optional(Type.String({ description: 'the status that the device reported', examples: ['CLOSED'] })),
+};

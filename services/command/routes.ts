@@ -1,11 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
 import { listCommands } from '@odograph/database/commands';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
-import { answers, EmptyAnswer, moment, VehicleId, word } from '@odograph/http/schemas';
+import { answers, commandFields, EmptyAnswer, VehicleId, word } from '@odograph/http/schemas';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
 import type { TSchema } from 'typebox';
@@ -31,29 +30,7 @@ const OfVehicle = Type.Object({ vehicleId: Type.String({ ...VehicleId, minLength
 
 const ListedCommands = Type.Object(
   {
-    commands: Type.Array(
-      Type.Object(
-        {
-          id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000003'] }),
-          action: word(deviceActions),
-          state: word(commandStates),
-          createdAt: moment('when it was requested'),
-          expiresAt: moment('from when on the device must not execute it'),
-          sentAt: Type.Optional(moment('when it was sent')),
-          endedAt: Type.Optional(moment('when its outcome was known')),
-          reason: Type.Optional(
-            Type.String({ description: 'the cause when it was not acknowledged', examples: ['DEVICE_OFFLINE'] }),
-          ),
-          message: Type.Optional(
-            Type.String({ description: 'the message of a device that refused', examples: ['the ignition is on'] }),
-          ),
-          status: Type.Optional(
-            Type.String({ description: 'the status that the device reported', examples: ['CLOSED'] }),
-          ),
-        },
-        { title: 'Command' },
-      ),
-    ),
+    commands: Type.Array(Type.Object(commandFields, { title: 'Command' })),
   },
   { title: 'Commands' },
 );
@@ -150,12 +127,12 @@ export const listRoutes =
     );
   };
 
-/**
- * Runs a command, and counts and logs its outcome.
- * @throws Failure COMMUNICATION_FAILED for a command that was not acknowledged
- */
 type MeasureCommand = (request: CommandRequest, send: () => Promise<CommandResult>) => Promise<Outcome>;
 
+/**
+ * Creates the metrics of commands. The result runs a command, and counts and logs its outcome;
+ * it throws Failure COMMUNICATION_FAILED for a command that was not acknowledged.
+ */
 export function createCommandMetrics(registry: Registry, logger: Logger): MeasureCommand {
   const outcomes = new Counter({
     name: 'odograph_commands_total',

@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openConnection } from '@odograph/database/database';
+import type { ParquetColumn } from '@odograph/database/parquet';
 import type { Client } from 'pg';
-import { ArchiveFile, type Cell, type Column, verifyArchive } from './parquet.ts';
+import { ArchiveFile, type Cell, verifyArchive } from './parquet.ts';
 import type { ArchiveStore } from './store.ts';
 
 /** Maximum number of rows in a file; about 100 MB. */
@@ -28,12 +29,12 @@ interface Chunk {
   readonly until: string;
 }
 
-const types: Readonly<Record<string, Column['type']>> = {
+const types: Readonly<Record<string, ParquetColumn['type']>> = {
   ...{ 'timestamp with time zone': 'time', 'double precision': 'number', boolean: 'boolean' },
   ...{ smallint: 'integer', integer: 'integer', bigint: 'bigint', text: 'text', jsonb: 'text' },
 };
 
-async function findColumns(client: Client): Promise<Column[]> {
+async function findColumns(client: Client): Promise<ParquetColumn[]> {
   const { rows } = await client.query<{ name: string; type: string }>(`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
     where attrelid = 'reading'::regclass and attnum > 0 and not attisdropped order by attnum`);
@@ -69,7 +70,7 @@ async function sumUp(client: Client, { from, until }: Chunk): Promise<string> {
 async function* readGroups(
   client: Client,
   { from, until }: Chunk,
-  columns: readonly Column[],
+  columns: readonly ParquetColumn[],
 ): AsyncGenerator<Cell[][]> {
   const values = columns.map(({ name, type }) => {
     if (type === 'time') return `(extract(epoch from ${name}) * 1000000)::bigint::text as ${name}`;
@@ -91,7 +92,13 @@ async function* readGroups(
 const dayOf = (time: string): string => time.slice(0, 10);
 
 /** Writes a chunk to files, stores them, and reads them back. @returns the checksum of the rows, and the files */
-async function store(client: Client, chunk: Chunk, columns: readonly Column[], to: ArchiveStore, directory: string) {
+async function store(
+  client: Client,
+  chunk: Chunk,
+  columns: readonly ParquetColumn[],
+  to: ArchiveStore,
+  directory: string,
+) {
   await client.query('begin isolation level repeatable read read only');
   const sum = await sumUp(client, chunk);
   const files: string[] = [];

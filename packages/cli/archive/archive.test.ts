@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
+import type { ParquetColumn } from '@odograph/database/parquet';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { createOwnDatabase } from '@odograph/testkit/global-setup';
@@ -14,7 +15,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type ArchivedChunk, archiveReadings } from './archive-readings.ts';
-import { ArchiveFile, type Cell, type Column, openArchive } from './parquet.ts';
+import { ArchiveFile, type Cell, openArchive } from './parquet.ts';
 import { restoreReadings } from './restore-readings.ts';
 import { type ArchiveStore, openStore } from './store.ts';
 
@@ -176,10 +177,12 @@ describe('an archive', () => {
 });
 
 describe('a file of an archive', () => {
-  const columns: Column[] = (['text', 'number', 'integer', 'bigint', 'boolean', 'time'] as const).map((type) => ({
-    name: type,
-    type,
-  }));
+  const columns: ParquetColumn[] = (['text', 'number', 'integer', 'bigint', 'boolean', 'time'] as const).map(
+    (type) => ({
+      name: type,
+      type,
+    }),
+  );
   const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
   const row: fc.Arbitrary<Cell[]> = fc.tuple(
     fc.option(fc.string({ unit: 'grapheme' })),

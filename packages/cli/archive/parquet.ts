@@ -1,30 +1,10 @@
 import { createHash } from 'node:crypto';
+import { type ParquetColumn, parquetSchema } from '@odograph/database/parquet';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead } from 'hyparquet';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
 
-type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
-
 /** A value of a column; a time is in microseconds since the UNIX epoch, JSON is text. */
 export type Cell = string | number | bigint | boolean | null;
-
-const elements = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  number: { type: 'DOUBLE' },
-  integer: { type: 'INT32' },
-  bigint: { type: 'INT64' },
-  boolean: { type: 'BOOLEAN' },
-  time: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-} as const satisfies Record<string, Omit<SchemaElement, 'name'>>;
-
-/** A column of readings. */
-export interface Column {
-  readonly name: string;
-  readonly type: keyof typeof elements;
-}
 
 /** Computes the digest of rows, which verifies them when they are read back. */
 export class RowDigest {
@@ -47,16 +27,16 @@ const digestKey = 'odograph.sha256';
 /** Writes rows to a Parquet file (Snappy), with their digest in its metadata. */
 export class ArchiveFile {
   readonly digest = new RowDigest();
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly ParquetColumn[];
   readonly #writer: ParquetWriter;
 
-  constructor(path: string, columns: readonly Column[]) {
+  constructor(path: string, columns: readonly ParquetColumn[]) {
     this.#columns = columns;
-    const root: SchemaElement = { name: 'root', num_children: columns.length };
-    const schema = columns.map(
-      ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...elements[type] }),
-    );
-    this.#writer = new ParquetWriter({ writer: fileWriter(path), schema: [root, ...schema], createdBy: 'Odograph' });
+    this.#writer = new ParquetWriter({
+      writer: fileWriter(path),
+      schema: parquetSchema(columns),
+      createdBy: 'Odograph',
+    });
   }
 
   /** Adds rows as a row group. */

@@ -1,3 +1,4 @@
+import { type ParquetColumn, parquetSchema } from '@odograph/database/parquet';
 import type { Trip } from '@odograph/database/trips';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type RawBuilder, sql } from 'kysely';
@@ -13,26 +14,9 @@ import {
   writeTime,
 } from './text-writers.ts';
 
-type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
-type SchemaElement = Schema[number];
-
-const types = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  number: { type: 'DOUBLE' },
-  boolean: { type: 'BOOLEAN' },
-  time: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-} as const satisfies Record<string, Omit<SchemaElement, 'name'>>;
-
 type Cell = string | number | boolean | null | undefined;
 
-/** A column of a table; a `time` is in microseconds since the UNIX epoch. */
-interface TableColumn<Row> {
-  readonly name: string;
-  readonly type: keyof typeof types;
+interface TableColumn<Row> extends ParquetColumn {
   value(row: Row, vehicle: ExportVehicle): Cell;
 }
 
@@ -44,13 +28,8 @@ const valueBytes = 16;
  * statistics of the groups, about 100 bytes a column, are kept until the end.
  */
 function createParquetWriter<Row extends ExportRow>(columns: readonly TableColumn<Row>[]): ExportWriter<Row> {
-  const root: SchemaElement = { name: 'root', num_children: columns.length };
-  const schema = [
-    root,
-    ...columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...types[type] })),
-  ];
   const bytes = new ByteWriter();
-  const parquet = new ParquetWriter({ writer: bytes, schema, createdBy: 'Odograph' });
+  const parquet = new ParquetWriter({ writer: bytes, schema: parquetSchema(columns), createdBy: 'Odograph' });
   const data: Cell[][] = columns.map(() => []);
   const flush = (send: (piece: Uint8Array) => void) => {
     send(Buffer.from(bytes.getBytes()));

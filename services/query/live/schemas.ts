@@ -1,8 +1,7 @@
 import { alarmKinds } from '@odograph/contracts/alarms';
-import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import type { EventType } from '@odograph/contracts/events';
 import { Alarm } from '@odograph/http/alarm-schema';
-import { moment, VehicleId, word } from '@odograph/http/schemas';
+import { commandFields, moment, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { CalendarBooking, HeldAuthorization } from '../reads/bookings.ts';
 import { Trip } from '../reads/trips.ts';
@@ -62,22 +61,7 @@ export const LiveCell = Type.Object(
 );
 export type LiveCell = Static<typeof LiveCell>;
 
-export const LiveCommand = Type.Object(
-  {
-    vehicleId,
-    id: text('command identifier', '0197a1de-5f0e-7000-8000-000000000003'),
-    action: word(deviceActions),
-    state: word(commandStates),
-    createdAt: moment('when it was requested'),
-    expiresAt: moment('from when on the device must not execute it'),
-    sentAt: Type.Optional(moment('when it was sent')),
-    endedAt: Type.Optional(moment('when its outcome was known')),
-    reason: Type.Optional(text('the cause when it was not acknowledged', 'DEVICE_OFFLINE')),
-    message: Type.Optional(text('the message of a device that refused', 'the ignition is on')),
-    status: Type.Optional(text('the status that the device reported', 'CLOSED')),
-  },
-  { title: 'LiveCommand' },
-);
+export const LiveCommand = Type.Object({ vehicleId, ...commandFields }, { title: 'LiveCommand' });
 export type LiveCommand = Static<typeof LiveCommand>;
 
 const resetReasons = ['START', 'EXPIRED', 'ACCESS', 'MODE'] as const;
