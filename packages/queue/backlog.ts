@@ -1,8 +1,8 @@
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Limits } from '@odograph/runtime/limits';
 import type { Gauge } from '@odograph/runtime/metrics';
-import type { Redis } from '@odograph/runtime/redis';
-import { countUnfinishedJobs, type TypedQueue } from './queues.ts';
+import { isCluster, primariesOf, type Redis } from '@odograph/runtime/redis';
+import { countShardJobs } from './shards.ts';
 
 const pollMs = 500;
 /** Redis memory that uploads may fill without `maxmemory`. */
@@ -13,7 +13,7 @@ const defaultMaxBytes = 2 * 1024 ** 3;
  */
 const usableMemory = 0.75;
 
-/** How much waits in Redis, at the last look. */
+/** How much waits in the Redis of a shard, at the last look. */
 export interface Backlog {
   /** More upload jobs than `maxBacklogJobs`, or no memory: uploads are held. */
   readonly isFull: boolean;
@@ -23,45 +23,76 @@ export interface Backlog {
   readonly isMemoryFull: boolean;
   /** Reason why uploads are held, with the remedy. */
   readonly fault: string | undefined;
-  stop(): void;
 }
 
+type Countable = Parameters<typeof countShardJobs>[0] & { readonly shard: number };
+
 export interface BacklogOptions {
-  readonly uploads: TypedQueue<'uploads'>;
-  /** Late uploads that ingest has set aside count too. */
-  readonly lateUploads: TypedQueue<'late-uploads'>;
+  /** The shards on one server. Late uploads that ingest has set aside count too. */
+  readonly shards: readonly Countable[];
   readonly redis: Redis;
   readonly limits: Pick<Limits, 'maxBacklogJobs'>;
-  readonly metrics: { readonly backlogJobs: Gauge; readonly backlogBytes: Gauge };
+  readonly metrics: { readonly backlogJobs: Gauge<'shard'>; readonly backlogBytes: Gauge<'server'> };
+  /** Index of the server in REDIS_URL. */
+  readonly server?: number;
   readonly failures: FailureReports<'backlog'>;
 }
 
-/** Measures the backlog twice a second. What cannot be measured keeps its last value, and is reported. */
-export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
-  const { uploads, lateUploads, redis, metrics, failures } = options;
+interface Memory {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly isLogWritten: boolean;
+}
+
+/** Reads the memory of a server, or of the fullest primary of a cluster. */
+async function readMemory(redis: Redis): Promise<Memory> {
+  const servers = await Promise.all(
+    primariesOf(redis).map(async (server) => {
+      const [info, persistence] = await Promise.all([server.info('memory'), server.info('persistence')]);
+      const maxBytes = usableMemory * maximumMemory(info) || defaultMaxBytes;
+      return { bytes: usedMemory(info), maxBytes, isLogWritten: !/^aof_last_write_status:err/m.test(persistence) };
+    }),
+  );
+  return servers.reduce((fullest, one) => ({
+    ...(one.bytes / one.maxBytes > fullest.bytes / fullest.maxBytes ? one : fullest),
+    isLogWritten: one.isLogWritten && fullest.isLogWritten,
+  }));
+}
+
+/**
+ * Measures the backlog of a server twice a second. What cannot be measured keeps its last value, and is reported.
+ * @returns the backlog of each shard: all share the limits of their server
+ */
+export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs: Backlog[]; stop(): void }> {
+  const { shards, redis, metrics, failures, server = 0 } = options;
   const { maxBacklogJobs } = options.limits;
+  const jobsOf = new Map<number, number>();
+  /** Shards of a cluster whose primary does not answer; the client itself is ready while any node is. */
+  const unreachable = new Set<number>();
   let jobs = 0;
-  let bytes = 0;
-  let maxBytes = defaultMaxBytes;
-  let isLogWritten = true;
+  let { bytes, maxBytes, isLogWritten }: Memory = { bytes: 0, maxBytes: defaultMaxBytes, isLogWritten: true };
   let isMeasuring = false;
 
-  const measureJobs = async (): Promise<void> => {
-    const [own, late] = await Promise.all([countUnfinishedJobs(uploads), countUnfinishedJobs(lateUploads)]);
-    jobs = own + late;
-    metrics.backlogJobs.set(jobs);
+  const measureJobs = async (one: Countable): Promise<void> => {
+    const { shard } = one;
+    try {
+      jobsOf.set(shard, await countShardJobs(one));
+      unreachable.delete(shard);
+    } catch (error) {
+      if (!isCluster(redis)) throw error;
+      unreachable.add(shard);
+    }
+    jobs = [...jobsOf.values()].reduce((total, count) => total + count, 0);
+    metrics.backlogJobs.set({ shard }, jobsOf.get(shard) ?? 0);
   };
   const measureMemory = async (): Promise<void> => {
-    const [info, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
-    isLogWritten = !/^aof_last_write_status:err/m.test(persistence);
-    bytes = usedMemory(info);
-    maxBytes = usableMemory * maximumMemory(info) || defaultMaxBytes;
-    metrics.backlogBytes.set(bytes);
+    ({ bytes, maxBytes, isLogWritten } = await readMemory(redis));
+    metrics.backlogBytes.set({ server }, bytes);
   };
   const measure = async (): Promise<void> => {
     if (isMeasuring || redis.status !== 'ready') return;
     isMeasuring = true;
-    const results = await Promise.allSettled([measureJobs(), measureMemory()]);
+    const results = await Promise.allSettled([...shards.map(measureJobs), measureMemory()]);
     isMeasuring = false;
     const failure = results.find((result) => result.status === 'rejected');
     if (failure) failures.failed('backlog', failure.reason);
@@ -71,29 +102,36 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   // Memory that Redis uses without any job is no backlog: holding uploads would never free it.
   const exceeds = (limitBytes: number): boolean => jobs > 0 && bytes > limitBytes;
   const exceedsJobs = (): boolean => jobs > maxBacklogJobs;
+  const describeFault = (shard: number): string | undefined => {
+    if (redis.status !== 'ready' || unreachable.has(shard)) {
+      return 'Redis is unreachable; if it exited, see its log (a full disk ends it)';
+    }
+    if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
+    if (exceeds(maxBytes)) {
+      return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
+    }
+    return exceedsJobs() ? `the backlog exceeds its limit of ${maxBacklogJobs} jobs` : undefined;
+  };
 
   await measure();
   const timer = setInterval(() => void measure(), pollMs);
-  return {
-    get isFull() {
-      return exceedsJobs() || exceeds(maxBytes);
-    },
-    get isLateFull() {
-      return jobs > maxBacklogJobs / 2 || exceeds(maxBytes / 2);
-    },
-    get isMemoryFull() {
-      return exceeds(maxBytes);
-    },
-    get fault() {
-      if (redis.status !== 'ready') return 'Redis is unreachable; if it exited, see its log (a full disk ends it)';
-      if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
-      if (exceeds(maxBytes)) {
-        return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
-      }
-      return exceedsJobs() ? `the backlog exceeds its limit of ${maxBacklogJobs} jobs` : undefined;
-    },
-    stop: () => clearInterval(timer),
-  };
+  const backlogs = shards.map(
+    ({ shard }): Backlog => ({
+      get isFull() {
+        return exceedsJobs() || exceeds(maxBytes);
+      },
+      get isLateFull() {
+        return jobs > maxBacklogJobs / 2 || exceeds(maxBytes / 2);
+      },
+      get isMemoryFull() {
+        return exceeds(maxBytes);
+      },
+      get fault() {
+        return describeFault(shard);
+      },
+    }),
+  );
+  return { backlogs, stop: () => clearInterval(timer) };
 }
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;

@@ -1,46 +1,104 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QueuedAcknowledgement, QueuedUpload, UploadBatch, UploadFormat } from '@odograph/contracts/queues';
+import type {
+  QueuedAcknowledgement,
+  QueuedUpload,
+  QueueName,
+  UploadBatch,
+  UploadFormat,
+} from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter, Histogram } from '@odograph/runtime/metrics';
-import { awaitRedis, connectRedis } from '@odograph/runtime/redis';
-import type { ServiceHost } from '@odograph/runtime/service';
+import { awaitRedis, connectRedis, type Redis } from '@odograph/runtime/redis';
+import { redisServers } from '@odograph/runtime/redis-url';
+import type { ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { type Backlog, type BacklogOptions, watchBacklog } from './backlog.ts';
-import { type DurableAdd, openDurableQueue } from './queues.ts';
+import { type DurableAdd, openDurableQueue, type QueueConnection } from './queues.ts';
+import { listUploadShards, nameShards, shardOf } from './shards.ts';
+
+/** A shard as those see it who add uploads. */
+export interface IntakeShard {
+  /** By the queue of the lane. */
+  readonly add: { readonly [Queue in UploadLane['queue']]: DurableAdd<Queue> };
+  readonly backlog: Backlog;
+}
+
+/** Says which shards hold uploads and why; undefined while all accept them. */
+export function describeHeldShards(shards: readonly Pick<IntakeShard, 'backlog'>[]): string | undefined {
+  const byFault = new Map<string, number[]>();
+  for (const [shard, { backlog }] of shards.entries()) {
+    const { fault } = backlog;
+    if (fault !== undefined) byFault.set(fault, [...(byFault.get(fault) ?? []), shard]);
+  }
+  const faults = [...byFault].map(([fault, held]) => `${nameShards(held, shards.length)}${fault}`);
+  return faults.length === 0 ? undefined : faults.join('; ');
+}
+
+/**
+ * Describes the health of a service that accepts uploads. It fails once no shard accepts any: while one does, a balancer
+ * must keep sending devices here.
+ */
+export function intakeHealth(shards: readonly IntakeShard[]): ServiceHealth {
+  const fault = describeHeldShards(shards);
+  if (fault === undefined) return { ok: true, state: 'listening' };
+  const isDown = shards.every(({ backlog }) => backlog.fault !== undefined);
+  return { ok: !isDown, state: `${isDown ? '' : 'listening; '}holding uploads: ${fault}` };
+}
 
 /**
  * Opens the Redis connections and the queues of a service that accepts uploads and acknowledgements. Redis may be
  * unavailable, even at start. @param name of the service, for its shutdown hooks
  */
 export async function openIntakeQueues(
-  { config, limits, logger, onStop }: Pick<ServiceHost, 'config' | 'limits' | 'logger' | 'onStop'>,
+  host: Pick<ServiceHost, 'config' | 'limits' | 'logger' | 'onStop'>,
   name: string,
   { metrics, failures }: Pick<BacklogOptions, 'metrics' | 'failures'>,
 ) {
-  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix, REDIS_IS_DURABLE } = config;
-  const redis = connectRedis(redisUrl, logger);
-  // Redis accepts no other commands on a subscribed connection.
-  const subscriber = connectRedis(redisUrl, logger);
-  onStop(`${name} redis`, () => {
-    redis.disconnect();
-    subscriber.disconnect();
-  });
-  const connection = { redisUrl, prefix };
-  const uploads = openDurableQueue('uploads', connection, REDIS_IS_DURABLE);
-  const lateUploads = openDurableQueue('late-uploads', connection, REDIS_IS_DURABLE);
-  const acknowledgements = openDurableQueue('acknowledgements', connection, REDIS_IS_DURABLE);
-  for (const queue of [uploads, lateUploads, acknowledgements]) onStop(`${name} queue`, queue.close);
-  await awaitRedis(redis);
-  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
-  const backlog = await watchBacklog({ ...queues, redis, limits, metrics, failures });
-  onStop(`${name} backlog`, () => backlog.stop());
-  return {
-    ...{ redis, subscriber, backlog },
-    addUploads: { uploads: uploads.add, 'late-uploads': lateUploads.add },
-    addAcknowledgement: acknowledgements.add,
+  const { config, limits, logger, onStop } = host;
+  const servers = redisServers(config.REDIS_URL);
+  const connect = (url: string): Redis => {
+    const redis = connectRedis(url, logger);
+    onStop(`${name} redis`, () => redis.disconnect());
+    return redis;
   };
+  const redis = connect(config.REDIS_URL);
+  // Redis accepts no other commands on a subscribed connection.
+  const subscriber = connect(config.REDIS_URL);
+  const open = <Name extends QueueName>(queue: Name, connection: QueueConnection) => {
+    const durable = openDurableQueue(queue, connection, config);
+    onStop(`${name} queue`, durable.close);
+    return durable;
+  };
+  const queues = listUploadShards(config).map((shard) => ({
+    ...shard,
+    ...{ live: open('uploads', shard), late: open('late-uploads', shard) },
+  }));
+  const acknowledgements = open('acknowledgements', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
+  const shards: IntakeShard[] = [];
+  for (const [server, address] of servers.entries()) {
+    const own = queues.filter((queue) => queue.server === server);
+    const client = server === 0 ? redis : connect(address);
+    await awaitRedis(client);
+    const counted = own.map(({ shard, live, late }) => ({ shard, uploads: live.queue, lateUploads: late.queue }));
+    const { backlogs, stop } = await watchBacklog({
+      shards: counted,
+      redis: client,
+      server,
+      limits,
+      metrics,
+      failures,
+    });
+    onStop(`${name} backlog`, stop);
+    for (const [index, { shard, live, late }] of own.entries()) {
+      const backlog = backlogs[index];
+      if (backlog) shards[shard] = { add: { uploads: live.add, 'late-uploads': late.add }, backlog };
+    }
+  }
+  const [first] = shards;
+  if (first === undefined) throw new Error('there are no upload shards');
+  return { redis, subscriber, shards, backlog: first.backlog, addAcknowledgement: acknowledgements.add };
 }
 
 /** An upload as it was received. */
@@ -56,9 +114,7 @@ export interface ReceivedUpload {
 }
 
 export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
-  /** By the queue of the lane. */
-  readonly add: { readonly [Queue in UploadLane['queue']]: DurableAdd<Queue> };
-  readonly backlog: Backlog;
+  readonly shards: readonly IntakeShard[];
   readonly metrics: {
     readonly acceptedUploads: Counter;
     readonly batchUploads: Histogram;
@@ -73,34 +129,35 @@ export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
 const batchIntervalMs = 5;
 const maximumBatchUploads = 500;
 
-/** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
+/** Queues the uploads of all connections in batches, one job each; those of each shard and lane in separate batches. */
 export class UploadIntake<Upload extends ReceivedUpload> {
   readonly #options: UploadIntakeOptions<Upload>;
-  readonly #live: Batcher<Upload>;
-  readonly #late: Batcher<Upload>;
+  readonly #live: readonly Batcher<Upload>[];
+  readonly #late: readonly Batcher<Upload>[];
   readonly #end = new AbortController();
 
   constructor(options: UploadIntakeOptions<Upload>) {
     this.#options = options;
-    this.#live = this.#createBatcher(liveLane);
-    this.#late = this.#createBatcher(lateLane);
+    this.#live = options.shards.map((shard) => this.#createBatcher(liveLane, shard));
+    this.#late = options.shards.map((shard) => this.#createBatcher(lateLane, shard));
   }
 
   /** Queues an upload and then reports it as stored; never, when the intake ends before that. */
   add(upload: Upload, lane: UploadLane): void {
-    (lane === liveLane ? this.#live : this.#late).add(upload);
+    const batchers = lane === liveLane ? this.#live : this.#late;
+    batchers[shardOf(upload.deviceId, batchers.length)]?.add(upload);
   }
 
   /** Resolves when everything is stored, or after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const drained = Promise.all([this.#live.drain(), this.#late.drain()]);
+    const drained = Promise.all([...this.#live, ...this.#late].map((batcher) => batcher.drain()));
     await Promise.race([drained, delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
   }
 
-  #createBatcher(lane: UploadLane): Batcher<Upload> {
+  #createBatcher(lane: UploadLane, shard: IntakeShard): Batcher<Upload> {
     return new Batcher({
-      handle: (uploads) => this.#store(lane, uploads),
+      handle: (uploads) => this.#store(lane, shard, uploads),
       maximumItems: maximumBatchUploads,
       maximumBytes: lane.maximumBatchBytes,
       bytesOf: ({ payload }) => payload.length,
@@ -109,8 +166,8 @@ export class UploadIntake<Upload extends ReceivedUpload> {
     });
   }
 
-  async #store(lane: UploadLane, uploads: readonly Upload[]): Promise<void> {
-    const { add, backlog, metrics, logger, onStored } = this.#options;
+  async #store(lane: UploadLane, { add, backlog }: IntakeShard, uploads: readonly Upload[]): Promise<void> {
+    const { metrics, logger, onStored } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
       add: (jobId) => add[lane.queue](describeBatch(uploads), { jobId }),

@@ -1,9 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import { backOffMs } from '@odograph/runtime/clock';
-import { redisBackOffMs } from '@odograph/runtime/redis';
+import { createRedisClient, isCluster, type Redis, redisBackOffMs, type Server } from '@odograph/runtime/redis';
 import { currentTracer, inSpan } from '@odograph/runtime/tracing';
-import { type Job, type JobsOptions, Queue, QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
+import {
+  createIORedisClient,
+  type Job,
+  type JobsOptions,
+  Queue,
+  QueueEvents,
+  RedisConnection,
+  type RedisOptions,
+  UnrecoverableError,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq';
 
 /** A BullMQ queue whose jobs have the data of contracts/queues.ts. */
 export type TypedQueue<Name extends QueueName> = Queue<
@@ -34,31 +45,59 @@ const keptEvents = 1000;
 /** RESP3 begins with HELLO, which proxies and access rules may refuse. */
 const protocol = 2;
 
+type ConnectionOptions = RedisOptions & { url: string; onClient?(client: Redis): void };
+
+// BullMQ knows no addresses of clusters and Sentinels; it closes the clients of a factory as it does its own.
+RedisConnection.clientFactory = (given) => {
+  const { url, onClient, ...options } = given as ConnectionOptions;
+  const client = createRedisClient(url, options);
+  onClient?.(client);
+  return createIORedisClient(client);
+};
+
 export interface QueueConnection {
+  /** The first address counts, as in REDIS_URL. */
   redisUrl: string;
   prefix: string;
+  /** Only of the upload queues (shards.ts); the first shard by default. */
+  shard?: number;
 }
 
+/** Returns the name of a queue in Redis. Those of further shards are hash tags: each may be on another node of a cluster. */
+export const queueNameOf = (name: QueueName, shard = 0): string => (shard === 0 ? name : `{${name}-${shard}}`);
+
 /** Opens a queue to add jobs to; the caller closes it. Adding fails at once while Redis is away. */
-export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix }: QueueConnection): TypedQueue<Name> {
-  const connection = {
+export function openQueue<Name extends QueueName>(name: Name, connection: QueueConnection): TypedQueue<Name> {
+  return openQueueWithClient(name, connection).queue;
+}
+
+function openQueueWithClient<Name extends QueueName>(
+  name: Name,
+  { redisUrl, prefix, shard }: QueueConnection,
+): { queue: TypedQueue<Name>; client: Redis } {
+  let client: Redis | undefined;
+  const connection: ConnectionOptions = {
     url: redisUrl,
     protocol,
     enableOfflineQueue: false,
     // A queue that is closed while Redis is away would connect for ever.
     retryStrategy: (attempt: number) => (queue.closing ? null : redisBackOffMs(attempt)),
     socketTimeout: socketTimeoutMs,
+    onClient(created) {
+      client = created;
+    },
   };
-  const queue: TypedQueue<Name> = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(name, {
-    connection,
-    prefix,
-    defaultJobOptions: jobOptions,
-    streams: { events: { maxLen: keptEvents } },
-  });
+  const options = { connection, prefix, defaultJobOptions: jobOptions, streams: { events: { maxLen: keptEvents } } };
+  const queue: TypedQueue<Name> = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(
+    queueNameOf(name, shard),
+    options,
+  );
   // Without a listener a lost connection would end the process; each call that fails reports it to its caller.
   queue.on('error', () => undefined);
   if (currentTracer() !== undefined) traceJobs(queue);
-  return queue;
+  // BullMQ calls the factory in its constructor.
+  if (client === undefined) throw new Error('BullMQ created no client');
+  return { queue, client };
 }
 
 const attributesOf = (queue: string) => ({ 'messaging.system': 'bullmq', 'messaging.destination.name': queue });
@@ -79,16 +118,25 @@ export type DurableAdd<Name extends QueueName> = (
   options: JobsOptions & { jobId: string },
 ) => Promise<void>;
 
+/** The settings that say what a PUBACK promises. */
+export interface Durability {
+  readonly REDIS_IS_DURABLE: boolean;
+  /** Replicas that must have a job, besides the disk of its primary. */
+  readonly REDIS_REPLICAS: number;
+}
+
 /** Opens a queue with the function whose success is what an acknowledgement promises; the caller closes both. */
 export function openDurableQueue<Name extends QueueName>(
   name: Name,
   connection: QueueConnection,
-  redisIsDurable: boolean,
+  { REDIS_IS_DURABLE, REDIS_REPLICAS }: Durability,
 ): { queue: TypedQueue<Name>; add: DurableAdd<Name>; close(): Promise<void> } {
-  const queue = openQueue(name, connection);
-  if (redisIsDurable) {
+  const { queue, client } = openQueueWithClient(name, connection);
+  if (REDIS_IS_DURABLE) {
     const add: DurableAdd<Name> = async (data, options) => void (await queue.add(name, data, options));
-    return { queue, add, close: () => queue.close() };
+    const close = () => queue.close();
+    if (REDIS_REPLICAS === 0) return { queue, add, close };
+    return { queue, add: awaitReplicas(client, queue.toKey('meta'), REDIS_REPLICAS, add), close };
   }
   const volatileQueue = openVolatileQueue(queue, connection);
   const close = async () => {
@@ -96,6 +144,50 @@ export function openDurableQueue<Name extends QueueName>(
     await queue.close();
   };
   return { queue, add: volatileQueue.add, close };
+}
+
+/** WAIT blocks its connection, so a replica that is away delays each attempt by this. */
+const replicationTimeoutMs = 1000;
+
+/** Finds the server that a client writes a key to. */
+async function locatePrimary(client: Redis, key: string): Promise<() => Server | undefined> {
+  if (!isCluster(client)) return () => client;
+  const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key));
+  return () => {
+    const address = client.slots[slot]?.[0];
+    return client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
+  };
+}
+
+/**
+ * Makes `add` resolve only once so many replicas have the job (WAIT). It rejects if they do not within a second, and if the
+ * connection or the primary changed meanwhile: WAIT counts what its own connection wrote, and a new primary may lack the job.
+ * Repeating it with the same job id is harmless.
+ */
+function awaitReplicas<Name extends QueueName>(
+  client: Redis,
+  key: string,
+  replicas: number,
+  add: DurableAdd<Name>,
+): DurableAdd<Name> {
+  let changes = 0;
+  const changed = (): void => {
+    changes += 1;
+  };
+  client.on('close', changed).on('-node', changed);
+  let located: ReturnType<typeof locatePrimary> | undefined;
+  return async (data, options) => {
+    located ??= locatePrimary(client, key);
+    const findPrimary = await located.catch((error: unknown) => {
+      located = undefined;
+      throw error;
+    });
+    const [before, primary] = [changes, findPrimary()];
+    await add(data, options);
+    const count = (await primary?.wait(replicas, replicationTimeoutMs)) ?? 0;
+    if (before !== changes || primary !== findPrimary()) throw new Error('the primary of Redis changed');
+    if (count < replicas) throw new Error(`${count} of ${replicas} replicas have the job (REDIS_REPLICAS)`);
+  };
 }
 
 const processedTimeoutMs = 10_000;
@@ -166,7 +258,7 @@ export interface WorkOptions<Name extends QueueName> extends QueueConnection {
  * are wall-clock times, and a job that failed while a clock was an hour ahead would wait for that hour.
  */
 export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): Worker {
-  const { name, redisUrl, prefix, concurrency, onFailure } = options;
+  const { name, redisUrl, prefix, shard, concurrency, onFailure } = options;
   const closing = new AbortController();
   const settings: WorkerOptions = {
     connection: {
@@ -184,7 +276,11 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
     stalledInterval: 2500,
     lockDuration: 10_000,
   };
-  const worker = new Worker<QueueJobs[Name]>(name, (job) => attemptUntilDone(options, job, closing.signal), settings);
+  const worker = new Worker<QueueJobs[Name]>(
+    queueNameOf(name, shard),
+    (job) => attemptUntilDone(options, job, closing.signal),
+    settings,
+  );
   worker.on('error', (error) => onFailure(error, undefined));
   worker.on('closing', () => closing.abort());
   return worker;

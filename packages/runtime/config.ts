@@ -5,6 +5,7 @@ import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { networkFaults } from './network-address.ts';
+import { isRedisCluster, redisUrlFault } from './redis-url.ts';
 import { removedSettings, Settings, serviceDatabaseNames } from './settings.ts';
 
 /** All settings, validated and frozen. */
@@ -152,9 +153,20 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const settings = Value.Convert(Settings, Value.Default(Settings, withoutFractions(given)));
   const faults = settingFaults(settings);
   faults.push(...networkFaults(given), ...mapFaults(given));
-  faults.push(...missingPartners(given));
+  faults.push(...missingPartners(given), ...redisFaults(given));
   if (faults.length > 0) throw new InvalidSettings(faults);
-  return Object.freeze(settings) as Config;
+  return Object.freeze({ ...(settings as Config), ...hashTagOf(settings as Config) });
+}
+
+function redisFaults({ REDIS_URL: urls }: Readonly<Record<string, string>>): string[] {
+  const fault = urls && /^rediss?(\+(cluster|sentinel))?:/.test(urls) ? redisUrlFault(urls) : undefined;
+  return fault === undefined ? [] : [`REDIS_URL: ${fault}`];
+}
+
+/** On a cluster, a hash tag keeps all keys but those of the other upload queues in one place, as scripts require. */
+function hashTagOf({ REDIS_URL = '', QUEUE_PREFIX }: Config): Partial<Config> {
+  if (!isRedisCluster(REDIS_URL) || QUEUE_PREFIX.includes('{')) return {};
+  return { QUEUE_PREFIX: `{${QUEUE_PREFIX}}` };
 }
 
 /** Lists the variables that earlier versions read and this one does not. */

@@ -1,22 +1,58 @@
 import { once } from 'node:events';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type RedisOptions, Redis as Server } from 'ioredis';
 import { backOffMs } from './clock.ts';
 import type { Logger } from './logger.ts';
+import { parseSeveralHosts, redisServers } from './redis-url.ts';
 
-export type { Redis } from 'ioredis';
+export type { Redis as Server } from 'ioredis';
+
+/** A client of one server, of the primary that Sentinels name, or of a cluster. */
+export type Redis = Server | Cluster;
 
 /** The back-off before a connection to Redis is opened again. */
 export const redisBackOffMs = (failures: number): number => backOffMs(failures, { minMs: 100, maxMs: 1000 });
+
+/** A former primary that a fail-over made a replica refuses writes: reconnecting finds the new one. */
+const reconnectOnError = (error: Error): boolean => error.message.startsWith('READONLY');
+
+export type RedisClientOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Creates a client of the first address of REDIS_URL: of a server, of the primary that Sentinels name, or of a cluster. */
+export function createRedisClient(urls: string, options: RedisClientOptions): Redis {
+  const [url = urls] = redisServers(urls);
+  const several = parseSeveralHosts(url);
+  if (several === undefined) return new Server(url, { ...options, reconnectOnError });
+  const { hosts, credentials, tls, name, sentinelPassword, isCluster } = several;
+  if (!isCluster) {
+    const sentinel = { sentinels: hosts, name, ...(sentinelPassword && { sentinelPassword }) };
+    const sentinelTls = 'tls' in tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls.tls } : {};
+    return new Server({ ...options, ...credentials, ...tls, ...sentinel, ...sentinelTls, reconnectOnError });
+  }
+  const { retryStrategy, enableOfflineQueue = true, ...redisOptions } = options;
+  return new Cluster(hosts, {
+    redisOptions: { ...redisOptions, ...credentials, ...tls },
+    enableOfflineQueue,
+    ...(retryStrategy && { clusterRetryStrategy: (attempt: number) => retryStrategy(attempt) ?? null }),
+    slotsRefreshTimeout: 2000,
+    // Otherwise a command without an answer is repeated at the new primary.
+    ...(redisOptions.maxRetriesPerRequest === 0 && { retryDelayOnFailover: 0 }),
+    // Certificates name hosts, so addresses stay names.
+    ...('tls' in tls && {
+      dnsLookup: (address: string, found: (error: null, address: string) => void) => found(null, address),
+    }),
+  });
+}
 
 /** Options for Redis commands that must not be retried: an unanswered command fails when its connection closes. */
 export const neverRepeated: Pick<RedisOptions, 'maxRetriesPerRequest'> = { maxRetriesPerRequest: 0 };
 
 /**
- * Opens a Redis connection that reconnects indefinitely and fails commands at once while Redis is unavailable, instead of
- * queueing them in memory. Commands without an answer are repeated after a reconnect, unless `options` are neverRepeated.
+ * Opens a connection to the first server of REDIS_URL. It reconnects indefinitely and fails commands at once while Redis is
+ * unavailable, instead of queueing them in memory. Commands without an answer are repeated after a reconnect, unless
+ * `options` are neverRepeated.
  */
-export function connectRedis(url: string, logger: Logger, options: Partial<typeof neverRepeated> = {}): Redis {
-  const redis = new Redis(url, {
+export function connectRedis(urls: string, logger: Logger, options: Partial<typeof neverRepeated> = {}): Redis {
+  const redis = createRedisClient(urls, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     retryStrategy: redisBackOffMs,
@@ -30,6 +66,12 @@ export function connectRedis(url: string, logger: Logger, options: Partial<typeo
   redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection failed'));
   return redis;
 }
+
+/** Whether a client is that of a cluster. */
+export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster;
+
+/** Lists the servers that a client writes to: the primaries of a cluster, or the one server. */
+export const primariesOf = (redis: Redis): Server[] => (isCluster(redis) ? redis.nodes('master') : [redis]);
 
 const redisTimeoutMs = 2000;
 

@@ -52,6 +52,9 @@ const serviceDatabases = Object.fromEntries(
   Object.values(serviceDatabaseNames).map((name) => [name, serviceDatabase]),
 ) as Record<(typeof serviceDatabaseNames)[Service], typeof serviceDatabase>;
 
+/** More queues than ingest processes on one database are of no use, and each costs every process connections. */
+export const maxUploadShards = 64;
+
 const retention = (defaultValue: number, description: string, row?: string) =>
   Type.Integer({ minimum: 0, default: defaultValue, unit: 'days', description, ...(row && { row }) });
 const retentionOfKind = (defaultValue: number) =>
@@ -75,11 +78,26 @@ export const Settings = Type.Object({
     'the database as the owner of the tables, for `npm run migrate`, `backup`, `restore` and `doctor`',
   ),
   DATABASE_POOL_SIZE: whole(10, 'connections a service'),
-  REDIS_URL: optional('^rediss?://', {
-    rule: 'must begin with redis:// or rediss://',
-    description: 'Redis with `appendonly yes`, `appendfsync always`, `maxmemory-policy noeviction`',
+  REDIS_URL: optional('^rediss?(\\+(cluster|sentinel))?://', {
+    rule: 'must begin with redis://, rediss://, redis+cluster:// or redis+sentinel://',
+    description:
+      'Redis with `appendonly yes`, `appendfsync always`, `maxmemory-policy noeviction`; also `redis+cluster://HOST:PORT,…`, `redis+sentinel://HOST:PORT,…/NAME`, or several of these, separated by commas ([scaling.md](scaling.md#queues))',
     absent: 'embedded',
   }),
+  REDIS_REPLICAS: whole(
+    0,
+    'replicas of Redis that must have an upload or acknowledgement before its PUBACK ([reliability.md](reliability.md#queues-and-replicas))',
+    undefined,
+    0,
+    10,
+  ),
+  UPLOAD_SHARDS: whole(
+    1,
+    'queues that uploads are spread over by device ([scaling.md](scaling.md#queues)); equal in all processes of an installation',
+    undefined,
+    1,
+    maxUploadShards,
+  ),
   REDIS_ALLOW_DATA_LOSS: flag(
     'true starts on a Redis that can lose acknowledged uploads (no AOF, no fsync on every write, or an evicting policy); logged, and shown in /health and `odograph_redis_durable`',
   ),

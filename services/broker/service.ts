@@ -6,7 +6,8 @@ import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/top
 import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
-import { AcknowledgementIntake, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
+import { AcknowledgementIntake, intakeHealth, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
+import { HeldByShard } from '@odograph/queue/shards';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { type ResolvedConfig, storeTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
@@ -40,10 +41,9 @@ export const brokerService: Service<Http> = {
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
-        if (engines.backlog.fault !== undefined)
-          return { ok: false, state: `holding uploads: ${engines.backlog.fault}` };
+        const intake = intakeHealth(engines.shards);
         const failure = engines.failures.current.join('; ');
-        return failure === '' ? { ok: true, state: 'listening' } : { ok: false, state: failure };
+        return intake.ok && failure !== '' ? { ok: false, state: failure } : intake;
       },
     };
   },
@@ -151,7 +151,7 @@ function createParts(
   messages: Pick<SessionRegistryOptions<DeviceSession>, 'onMessage' | 'onMissedMessages'>,
 ) {
   const { config, limits, logger } = host;
-  const { brokerId, db, redis, subscriber, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
+  const { brokerId, db, redis, subscriber, shards, backlog, metrics, failures, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
   const registry = new SessionRegistry<DeviceSession>({
     ...{ redis, subscriber, failures, prefix: config.QUEUE_PREFIX, brokerId, ...messages },
@@ -161,7 +161,7 @@ function createParts(
       logger.info({ deviceId }, 'session closed: superseded by a newer one');
     },
   });
-  const held = new HeldPublications(limits.maxHeldBytes, registry, host.metrics);
+  const held = new HeldPublications(new HeldByShard(limits.maxHeldBytes, shards.length), registry, host.metrics);
   return {
     sessions,
     credentials: new CredentialStore(db),
@@ -177,8 +177,7 @@ function createParts(
     }),
     held,
     uploads: new UploadIntake({
-      add: addUploads,
-      backlog,
+      shards,
       metrics,
       logger,
       onStored: releasePubacks(held, metrics),

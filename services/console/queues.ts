@@ -7,6 +7,7 @@ import type { QueueJobs } from '@odograph/contracts/queues';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { servePages } from '@odograph/http/page-policy';
 import type { TypedQueue } from '@odograph/queue/queues';
+import type { ShardQueues } from '@odograph/queue/shards';
 import type { Queue } from 'bullmq';
 
 /** The queues of the page, with the parts of a job's data that it shows; payloads contain positions of people. */
@@ -93,7 +94,11 @@ const guard: NonNullable<BoardHooks['before']> = ({ method, route }) => ({
   allow: method === 'get' || allowedChanges.has(route),
 });
 
-type ShownQueues = { readonly [Name in ShownQueue]: TypedQueue<Name> };
+interface ShownQueues {
+  readonly shards: readonly Pick<ShardQueues, 'uploads' | 'lateUploads'>[];
+  readonly acknowledgements: TypedQueue<'acknowledgements'>;
+  readonly maintenance: TypedQueue<'maintenance'>;
+}
 
 /** Links of bull-board's page to fonts of another server. The policy blocks them; the browser should not even try. */
 const foreignLinks = /<link [^>]*href="https?:[^>]*>/g;
@@ -115,8 +120,10 @@ function createBoard(queues: ShownQueues): FastifyAdapter {
   serverAdapter.setBasePath('/queues');
   createBullBoard({
     queues: [
-      new RedactedAdapter('uploads', queues.uploads),
-      new RedactedAdapter('late-uploads', queues['late-uploads']),
+      ...queues.shards.flatMap(({ uploads, lateUploads }) => [
+        new RedactedAdapter('uploads', uploads),
+        new RedactedAdapter('late-uploads', lateUploads),
+      ]),
       new RedactedAdapter('acknowledgements', queues.acknowledgements),
       new RedactedAdapter('maintenance', queues.maintenance),
     ],

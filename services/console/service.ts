@@ -8,6 +8,7 @@ import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odo
 import type { Http } from '@odograph/http/http';
 import { createPolicy, servePages } from '@odograph/http/page-policy';
 import { openDurableQueue, openQueue } from '@odograph/queue/queues';
+import { openShardQueues } from '@odograph/queue/shards';
 import { mapPath, mapSettingOf } from '@odograph/runtime/config';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { openSealer } from '@odograph/runtime/sealing';
@@ -47,18 +48,19 @@ export const consoleService: Service<Http> = {
       host.onStop(`console queue ${name}`, () => queue.close());
       return queue;
     };
+    const shards = openShardQueues(config);
+    host.onStop('console queues of uploads', shards.close);
     const queues = {
-      uploads: open('uploads'),
-      'late-uploads': open('late-uploads'),
+      shards: shards.queues,
       acknowledgements: open('acknowledgements'),
       maintenance: open('maintenance'),
     };
     const replayTarget = {
-      queue: queues.uploads,
+      queue: open('uploads'),
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: host.limits.maxBacklogJobs,
     };
-    const durable = openDurableQueue('late-uploads', redis, config.REDIS_IS_DURABLE);
+    const durable = openDurableQueue('late-uploads', redis, config);
     host.onStop('console queue of imports', durable.close);
     await loadFailurePage(http, mapOrigin(config));
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));

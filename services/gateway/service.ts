@@ -4,7 +4,7 @@ import type { CommandAcknowledgement } from '@odograph/contracts/commands';
 import { gatewaysChannel, type SessionMessage } from '@odograph/contracts/presence';
 import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
-import { AcknowledgementIntake, openIntakeQueues } from '@odograph/queue/intake';
+import { AcknowledgementIntake, intakeHealth, openIntakeQueues } from '@odograph/queue/intake';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { storeTimeoutMs } from '@odograph/runtime/config';
 import { parseNetworks } from '@odograph/runtime/network-address';
@@ -37,7 +37,7 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
   name: 'gateway',
   async start(host) {
     const engines = await openEngines(host);
-    const { backlog, failures } = engines;
+    const { shards, failures } = engines;
     const endpoint = createTeltonikaEndpoint(host, engines, (message) => commands.receive(message));
     await openSourceEndpoints(host, engines, endpoint);
     const commands = await createCommands(host, engines, endpoint, flespiUrl);
@@ -59,9 +59,9 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
     return {
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
-        if (backlog.fault !== undefined) return { ok: false, state: `holding uploads: ${backlog.fault}` };
+        const intake = intakeHealth(shards);
         const failure = failures.current.join('; ');
-        return failure === '' ? { ok: true, state: 'listening' } : { ok: false, state: failure };
+        return intake.ok && failure !== '' ? { ok: false, state: failure } : intake;
       },
     };
   },
@@ -72,14 +72,14 @@ export const gatewayService = createGatewayService();
 /** Creates the state that the connections of Teltonika devices share. */
 function createTeltonikaEndpoint(
   { config, limits, logger, metrics: registry }: ServiceHost<Http>,
-  { gatewayId, db, redis, subscriber, addUploads, backlog, metrics, failures }: GatewayEngines,
+  { gatewayId, db, redis, subscriber, shards, metrics, failures }: GatewayEngines,
   onMessage: (message: Exclude<SessionMessage, { kind: 'session' }>) => void,
 ): TeltonikaEndpoint {
   const held = new HeldBytes(limits.maxHeldBytes, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
   return {
     devices: new GatewayDevices(db),
-    uploads: new GatewayUploads({ add: addUploads, backlog, held, metrics, logger }),
+    uploads: new GatewayUploads({ shards, held, maxHeldBytes: limits.maxHeldBytes, metrics, logger }),
     held,
     sessions: new SessionRegistry<GatewaySession>({
       ...{ redis, subscriber, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId, onMessage },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
-import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
+import { countShardJobs, openShardQueues } from '@odograph/queue/shards';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
@@ -21,6 +21,7 @@ import {
   uploadTransactions,
 } from './upload/ingest-upload.ts';
 import { RejectAnnouncer } from './upload/quarantine.ts';
+import { ShardWorkers } from './upload/shard-workers.ts';
 
 const silentDatabaseMs = 30_000;
 const maxUncheckedMs = 120_000;
@@ -40,18 +41,18 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     preparedStatements: uploadStatements,
   });
   host.onStop('uploads database', () => db.destroy());
-  const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
-  const queue = openQueue('uploads', connection);
-  const lateQueue = openQueue('late-uploads', connection);
-  host.onStop('upload queues', () => Promise.all([queue.close(), lateQueue.close()]));
+  const { queues, close } = openShardQueues(config);
+  host.onStop('upload queues', close);
   const announcements = connectRedis(config.REDIS_URL, logger);
   host.onStop('announcements', () => announcements.disconnect());
-  const delayed = new DelayedUploads(queue);
+  const delayed = new DelayedUploads(queues);
   const changes = new ChangeAnnouncer(announcements, host);
-  const countWaiting = async () => (await countUnfinishedJobs(queue)) + (await countUnfinishedJobs(lateQueue));
-  const progress = new StorageProgress(countWaiting);
+  const progress = new StorageProgress(async () => {
+    const own = queues.filter(({ shard }) => workers.shards.includes(shard));
+    return (await Promise.all(own.map(countShardJobs))).reduce((total, jobs) => total + jobs, 0);
+  });
   host.onStop('progress of ingest', () => progress.stop());
-  const metrics = createIngestMetrics(host.metrics, countWaiting, progress);
+  const metrics = createIngestMetrics(host.metrics, queues, progress);
   const processors = createUploadProcessors({
     db,
     sealer: await openSealer(config, 'quarantine'),
@@ -63,19 +64,14 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     limits,
   });
-  const options = {
-    ...connection,
-    onFailure: (error: Error, jobId: string | undefined) =>
-      logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
-  };
-  const concurrency = uploadTransactions * jobsPerTransaction;
-  const lateConcurrency = uploadTransactions * lateJobsPerTransaction;
-  const workers = [
-    openWorker({ ...options, name: 'uploads', concurrency, process: processors.uploads }),
-    openWorker({ ...options, name: 'late-uploads', concurrency: lateConcurrency, process: processors.lateUploads }),
-  ];
-  host.onStop('upload workers', () => Promise.all(workers.map((worker) => worker.close())));
-  return { delayed, progress, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };
+  const workers = new ShardWorkers({
+    ...{ config, logger },
+    live: { concurrency: uploadTransactions * jobsPerTransaction, process: processors.uploads },
+    late: { concurrency: uploadTransactions * lateJobsPerTransaction, process: processors.lateUploads },
+    onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
+  });
+  host.onStop('upload workers', () => workers.close());
+  return { delayed, progress, changes, isRunning: () => workers.isRunning };
 }
 
 /** Records what this process stored and how late, for the history of the pipeline. */

@@ -13,6 +13,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import { collectDefaultMetrics, Gauge, Registry } from '@odograph/runtime/metrics';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { connectRedis } from '@odograph/runtime/redis';
+import { redisServers } from '@odograph/runtime/redis-url';
 import {
   type RunningService,
   type RunningServices,
@@ -120,7 +121,7 @@ type Host = Pick<ServiceHost, 'config' | 'logger' | 'metrics' | 'onStop'>;
  * `odograph_redis_durable`, and a failure in /health unless REDIS_ALLOW_DATA_LOSS permits it.
  */
 export function watchRedisDurability({ config, logger, metrics, onStop }: Host, checkMs = 10_000): RunningService {
-  const redis = connectRedis(config.REDIS_URL, logger);
+  const servers = redisServers(config.REDIS_URL).map((url) => connectRedis(url, logger));
   const gauge = new Gauge({
     name: 'odograph_redis_durable',
     help: '1 while the settings of Redis keep every acknowledged upload, otherwise 0',
@@ -129,8 +130,10 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
   let faults: string[] = [];
   let logged = '';
   const check = async (): Promise<void> => {
-    if (redis.status !== 'ready') return;
-    faults = config.REDIS_IS_DURABLE ? await readRedisFaults(redis) : ['it runs in memory'];
+    const ready = servers.filter(({ status }) => status === 'ready');
+    if (ready.length === 0) return;
+    const found = config.REDIS_IS_DURABLE ? await Promise.all(ready.map(readRedisFaults)) : [['it runs in memory']];
+    faults = [...new Set(found.flat())];
     gauge.set(faults.length === 0 ? 1 : 0);
     const fact = faults.join(', ');
     if (fact !== logged && fact !== '') logger.warn({ faults }, 'Redis can lose acknowledged uploads');
@@ -139,16 +142,19 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
   const checkLogged = (): void => {
     check().catch((error: unknown) => logger.warn({ err: error }, 'settings of Redis not readable'));
   };
-  redis.on('ready', checkLogged);
+  for (const redis of servers) redis.on('ready', checkLogged);
   const timer = setInterval(checkLogged, checkMs);
   onStop('watch of Redis', () => {
     clearInterval(timer);
-    redis.disconnect();
+    for (const redis of servers) redis.disconnect();
   });
   return {
     health(): ServiceHealth {
-      if (redis.status !== 'ready')
+      const away = servers.flatMap(({ status }, index) => (status === 'ready' ? [] : [index + 1]));
+      if (away.length === servers.length)
         return { ok: false, state: 'Redis is unreachable; if it exited, see its log (a full disk ends it)' };
+      // The other servers accept uploads: a balancer must keep sending devices here. Ingest fails /health.
+      if (away.length > 0) return { ok: true, state: `unreachable in REDIS_URL: server ${away.join(', ')}` };
       if (faults.length === 0) return { ok: true, state: 'durable' };
       const state = `can lose acknowledged uploads: ${faults.join(', ')}`;
       return { ok: !config.REDIS_IS_DURABLE || config.REDIS_ALLOW_DATA_LOSS, state };

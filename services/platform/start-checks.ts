@@ -6,7 +6,8 @@ import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/dat
 import { createPool } from '@odograph/database/pool';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connectRedis, primariesOf, type Redis, type Server } from '@odograph/runtime/redis';
+import { describeRedis, redisServers } from '@odograph/runtime/redis-url';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
 
 /** A reason not to start, in one line that names the setting to change. */
@@ -161,7 +162,7 @@ async function readRedis(url: string): Promise<{ version: string; faults: string
 }
 
 function redisFact({ code = '', message }: Fault, url: string): string {
-  const where = `Redis at ${addressOf(url, 6379)}`;
+  const where = `Redis at ${describeRedis(url)}`;
   if (/WRONGPASS|NOAUTH|NOPERM/.test(message))
     return `${where} rejects the user or password (${message.split(' ')[0]})`;
   if (isTemporary({ code, message })) return `${where} is not reachable (${code || message})`;
@@ -169,16 +170,29 @@ function redisFact({ code = '', message }: Fault, url: string): string {
 }
 
 /** Checks that Redis answers, is recent and keeps acknowledged uploads. @throws StartFailure */
-export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Config): Promise<void> {
-  if (url === undefined) return;
+export async function checkRedis({ REDIS_URL: urls, REDIS_ALLOW_DATA_LOSS }: Config): Promise<void> {
+  if (urls === undefined) return;
+  const checks = redisServers(urls).map((url) => checkServer(url, REDIS_ALLOW_DATA_LOSS));
+  const results = await Promise.allSettled(checks);
+  // Of several servers, one that is away stops its own shards only.
+  const [fatal = results[0]] = results.filter(
+    (one) => one.status === 'rejected' && !(one.reason instanceof ServerAway),
+  );
+  if (fatal?.status === 'rejected') throw fatal.reason;
+}
+
+class ServerAway extends StartFailure {}
+
+async function checkServer(url: string, allowsDataLoss: boolean): Promise<void> {
   const { version, faults } = await retryUntil(() => readRedis(url), timeoutMs).catch((error: unknown) => {
-    throw new StartFailure('REDIS_URL', redisFact(faultOf(error), url));
+    const Failure = isTemporary(faultOf(error)) ? ServerAway : StartFailure;
+    throw new Failure('REDIS_URL', redisFact(faultOf(error), url));
   });
   if (isOlder(version, oldestRedis)) {
     throw new StartFailure('REDIS_URL', `Redis ${version} is too old; ${oldestRedis.join('.')} or newer is required`);
   }
-  if (faults.length > 0 && !REDIS_ALLOW_DATA_LOSS) {
-    const fact = `Redis at ${addressOf(url, 6379)} could lose acknowledged uploads: ${faults.join(', ')}`;
+  if (faults.length > 0 && !allowsDataLoss) {
+    const fact = `Redis at ${describeRedis(url)} could lose acknowledged uploads: ${faults.join(', ')}`;
     throw new StartFailure('REDIS_URL', `${fact}; see infra/redis.conf, or set REDIS_ALLOW_DATA_LOSS=true`);
   }
 }
@@ -260,6 +274,10 @@ const requiredRedisSettings: Readonly<Record<string, string>> = {
 
 /** Lists the settings of Redis that can lose acknowledged uploads, as `name is value`; none where CONFIG is forbidden. */
 export async function readRedisFaults(redis: Redis): Promise<string[]> {
+  return [...new Set((await Promise.all(primariesOf(redis).map(readServerFaults))).flat())];
+}
+
+async function readServerFaults(redis: Server): Promise<string[]> {
   const faults: string[] = [];
   for (const [name, wanted] of Object.entries(requiredRedisSettings)) {
     const answer: unknown = await redis.config('GET', name).catch((error: unknown) => {

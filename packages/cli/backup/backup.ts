@@ -7,7 +7,7 @@ import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { recordBackup } from '@odograph/database/installation';
 import { describeUnreadable, kindsOfSealedValues } from '@odograph/database/sealed-values';
-import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
+import { countShardJobs, openShardQueues } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { platformVersion } from '@odograph/runtime/platform-version';
@@ -56,14 +56,14 @@ async function isRedisReady(redisUrl: string): Promise<boolean> {
 }
 
 /** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when Redis is unavailable. */
-async function countQueuedJobs(redisUrl: string, prefix: string): Promise<number | undefined> {
+async function countQueuedJobs(redisUrl: string, config: Config): Promise<number | undefined> {
   if (!(await isRedisReady(redisUrl))) return undefined;
-  const queues = [openQueue('uploads', { redisUrl, prefix }), openQueue('late-uploads', { redisUrl, prefix })];
+  const { queues, close } = openShardQueues({ ...config, REDIS_URL: redisUrl });
   try {
-    const counts = await Promise.all(queues.map((queue) => countUnfinishedJobs(queue)));
+    const counts = await Promise.all(queues.map(countShardJobs));
     return counts.reduce((total, count) => total + count, 0);
   } finally {
-    await Promise.all(queues.map((queue) => queue.close()));
+    await close();
   }
 }
 
@@ -143,7 +143,7 @@ async function writeBackup(
   return writeArchive(file, async (archive) => {
     // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
     // other way round.
-    const queuedJobs = await countQueuedJobs(engines.redisUrl, config.QUEUE_PREFIX);
+    const queuedJobs = await countQueuedJobs(engines.redisUrl, config);
     await client.query('begin isolation level repeatable read read only');
     const dumped = await dumpDatabase(client, db, archive);
     const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
+import { openQueue } from '@odograph/queue/queues';
+import { countShardJobs, openShardQueues } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
@@ -112,11 +113,12 @@ export function checkSchedules(schedules: readonly Schedule[], failed: number, n
 /** Checks the backlog of uploads and the tasks of maintenance. */
 export async function checkQueues(redisUrl: string, config: Config): Promise<Check[]> {
   const connection = { redisUrl, prefix: config.QUEUE_PREFIX };
-  const [uploads, late] = [openQueue('uploads', connection), openQueue('late-uploads', connection)];
+  const uploads = openShardQueues({ ...config, REDIS_URL: redisUrl });
   const maintenance = openQueue('maintenance', connection);
   try {
-    await Promise.all([uploads, late, maintenance].map((queue) => queue.waitUntilReady()));
-    const jobs = (await countUnfinishedJobs(uploads)) + (await countUnfinishedJobs(late));
+    const opened = uploads.queues.flatMap((shard) => [shard.uploads, shard.lateUploads]);
+    await Promise.all([...opened, maintenance].map((queue) => queue.waitUntilReady()));
+    const jobs = (await Promise.all(uploads.queues.map(countShardJobs))).reduce((total, count) => total + count, 0);
     const schedules = await maintenance.getJobSchedulers();
     const due = schedules.map(({ key, next = Date.now() }) => ({ name: key, dueMs: next }));
     const detail = `${jobs} of ${limits.maxBacklogJobs} jobs`;
@@ -127,6 +129,6 @@ export async function checkQueues(redisUrl: string, config: Config): Promise<Che
       checkSchedules(due, await maintenance.getFailedCount(), Date.now()),
     ];
   } finally {
-    await Promise.all([uploads, late, maintenance].map((queue) => queue.close()));
+    await Promise.all([uploads.close(), maintenance.close()]);
   }
 }

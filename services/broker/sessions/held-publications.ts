@@ -1,5 +1,6 @@
 import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ReceivedUpload } from '@odograph/queue/intake';
+import type { HeldByShard } from '@odograph/queue/shards';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { Client, PublishPacket } from 'aedes';
@@ -73,14 +74,13 @@ const resumeIntervalMs = 500;
 
 /** Holds publications of all connections within a limit of bytes until they are stored. */
 export class HeldPublications {
-  readonly #maximumBytes: number;
+  readonly #held: HeldByShard;
   readonly #timer: NodeJS.Timeout;
-  #bytes = 0;
 
-  constructor(maximumBytes: number, live: { readonly sessions: Iterable<Publisher> }, registry: Registry) {
-    this.#maximumBytes = maximumBytes;
+  constructor(held: HeldByShard, live: { readonly sessions: Iterable<Publisher> }, registry: Registry) {
+    this.#held = held;
     this.#timer = setInterval(() => resumeReading(live.sessions), resumeIntervalMs);
-    const bytes = (): number => this.#bytes;
+    const bytes = (): number => held.total;
     new Gauge({
       name: 'odograph_broker_held_bytes',
       help: 'Bytes of publications that wait for Redis',
@@ -107,7 +107,7 @@ export class HeldPublications {
   ): HeldPublication | undefined {
     const bytes = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     const payload = format === undefined ? bytes : asArray(bytes);
-    if (this.#bytes + costOf(payload) > this.#maximumBytes) return undefined;
+    if (!this.#held.take(publisher.deviceId, costOf(payload))) return undefined;
     const publication: HeldPublication = {
       publisher,
       deviceId: publisher.deviceId,
@@ -120,14 +120,13 @@ export class HeldPublications {
       hasResumedReading: false,
       next: undefined,
     };
-    this.#bytes += costOf(payload);
     publisher.order.enter(publication);
     return publication;
   }
 
   /** Releases the PUBACK of a stored publication in the order of its connection. */
   release(publication: HeldPublication): void {
-    this.#bytes -= costOf(publication.payload);
+    this.#held.give(publication.deviceId, costOf(publication.payload));
     publication.publisher.order.release(publication);
   }
 

@@ -22,8 +22,8 @@ export interface BrokerMetrics {
   readonly acceptedUploads: Counter;
   readonly batchUploads: Histogram;
   readonly pubackSeconds: Histogram;
-  readonly backlogJobs: Gauge;
-  readonly backlogBytes: Gauge;
+  readonly backlogJobs: Gauge<'shard'>;
+  readonly backlogBytes: Gauge<'server'>;
   readonly failedBatches: Counter;
   readonly refused: Counter<'reason'>;
   readonly slowed: Counter;
@@ -46,8 +46,14 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       ...named('puback_seconds', 'From the arrival of a PUBLISH to the release of its PUBACK'),
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     }),
-    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done')),
-    backlogBytes: new Gauge(named('backlog_bytes', 'Memory that Redis uses')),
+    backlogJobs: new Gauge({
+      ...named('backlog_jobs', 'Upload jobs that are not done, by shard'),
+      labelNames: ['shard'] as const,
+    }),
+    backlogBytes: new Gauge({
+      ...named('backlog_bytes', 'Memory that Redis uses, by the place of the server in REDIS_URL'),
+      labelNames: ['server'] as const,
+    }),
     failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
     refused: new Counter({
       ...named('refused_total', 'Packets and connections refused, by reason'),

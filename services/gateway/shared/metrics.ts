@@ -20,8 +20,8 @@ export interface GatewayMetrics {
   readonly acceptedUploads: Counter;
   readonly batchUploads: Histogram;
   readonly acknowledgementSeconds: Histogram;
-  readonly backlogJobs: Gauge;
-  readonly backlogBytes: Gauge;
+  readonly backlogJobs: Gauge<'shard'>;
+  readonly backlogBytes: Gauge<'server'>;
   readonly failedBatches: Counter;
   readonly refused: Counter<'door' | 'reason'>;
   readonly sourceRequests: Counter<'format' | 'outcome'>;
@@ -46,8 +46,14 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       ...named('acknowledgement_seconds', 'From the arrival of an upload to its acknowledgement'),
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     }),
-    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done')),
-    backlogBytes: new Gauge(named('backlog_bytes', 'Memory that Redis uses')),
+    backlogJobs: new Gauge({
+      ...named('backlog_jobs', 'Upload jobs that are not done, by shard'),
+      labelNames: ['shard'] as const,
+    }),
+    backlogBytes: new Gauge({
+      ...named('backlog_bytes', 'Memory that Redis uses, by the place of the server in REDIS_URL'),
+      labelNames: ['server'] as const,
+    }),
     failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
     refused: new Counter({
       ...named('refused_total', 'Connections, packets and requests refused, by door and reason'),

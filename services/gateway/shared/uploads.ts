@@ -1,5 +1,5 @@
-import type { Backlog } from '@odograph/queue/backlog';
-import { type ReceivedUpload, UploadIntake, type UploadIntakeOptions, type UploadLane } from '@odograph/queue/intake';
+import { type IntakeShard, type ReceivedUpload, UploadIntake, type UploadLane } from '@odograph/queue/intake';
+import { HeldByShard } from '@odograph/queue/shards';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { GatewayMetrics } from './metrics.ts';
@@ -46,9 +46,9 @@ export class HeldBytes {
 }
 
 export interface GatewayUploadsOptions {
-  readonly add: UploadIntakeOptions<HeldUpload>['add'];
-  readonly backlog: Backlog;
+  readonly shards: readonly IntakeShard[];
   readonly held: HeldBytes;
+  readonly maxHeldBytes: number;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
 }
@@ -56,18 +56,22 @@ export interface GatewayUploadsOptions {
 /** Stores the uploads of every protocol in the queue. */
 export class GatewayUploads {
   readonly #held: HeldBytes;
+  readonly #heldByShard: HeldByShard;
   readonly #intake: UploadIntake<HeldUpload>;
 
-  constructor({ held, metrics, ...options }: GatewayUploadsOptions) {
+  constructor({ held, maxHeldBytes, metrics, ...options }: GatewayUploadsOptions) {
     this.#held = held;
+    const heldByShard = new HeldByShard(maxHeldBytes, options.shards.length);
+    this.#heldByShard = heldByShard;
     this.#intake = new UploadIntake({
       ...options,
       metrics,
       onStored(uploads) {
         const nowMs = performance.now();
-        for (const { heldSinceMs, heldBytes, resolve } of uploads) {
+        for (const { deviceId, heldSinceMs, heldBytes, resolve } of uploads) {
           metrics.acknowledgementSeconds.observe((nowMs - heldSinceMs) / 1000);
           held.give(heldBytes);
+          heldByShard.give(deviceId, heldBytes);
           resolve();
         }
       },
@@ -81,7 +85,11 @@ export class GatewayUploads {
    */
   store(upload: ReceivedUpload, lane: UploadLane): Promise<void> | undefined {
     const heldBytes = upload.payload.length + overheadBytes;
-    if (!this.#held.take(heldBytes)) return undefined;
+    if (!this.#heldByShard.take(upload.deviceId, heldBytes)) return undefined;
+    if (!this.#held.take(heldBytes)) {
+      this.#heldByShard.give(upload.deviceId, heldBytes);
+      return undefined;
+    }
     return new Promise((resolve) => {
       this.#intake.add({ ...upload, heldSinceMs: performance.now(), heldBytes, resolve }, lane);
     });

@@ -7,9 +7,8 @@ import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
-import type { Backlog } from '@odograph/queue/backlog';
+import { type IntakeShard, intakeHealth } from '@odograph/queue/intake';
 import type { Limits } from '@odograph/runtime/limits';
-import type { Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayMetrics } from '../shared/metrics.ts';
@@ -246,7 +245,7 @@ function readBody(format: SourceFormatName, { query, body, headers }: FastifyReq
 /** Opens the HTTP endpoints for other systems and apps. */
 export async function openSourceEndpoints(
   { http, config, limits, logger, onStop }: ServiceHost<Http>,
-  { db, redis, backlog, metrics }: { db: Database; redis: Redis; backlog: Backlog; metrics: GatewayMetrics },
+  { db, shards, metrics }: { db: Database; shards: readonly IntakeShard[]; metrics: GatewayMetrics },
   { held, uploads }: { held: HeldBytes; uploads: GatewayUploads },
 ): Promise<void> {
   const usage = new UsageCounts(db, logger);
@@ -264,8 +263,8 @@ export async function openSourceEndpoints(
       newDevicesPerHour: limits.maxNewDevicesPerHour,
     }),
     unavailable() {
-      if (redis.status !== 'ready') return 'Redis is away';
-      return backlog.isFull ? 'the backlog exceeds its limit' : undefined;
+      const { ok, state } = intakeHealth(shards);
+      return ok ? undefined : state;
     },
   });
 }

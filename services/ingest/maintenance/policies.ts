@@ -4,7 +4,8 @@ import type { Database } from '@odograph/database/database';
 import { keptHours } from '@odograph/database/kept-answers';
 import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
-import { connectRedis } from '@odograph/runtime/redis';
+import { connectRedis, primariesOf } from '@odograph/runtime/redis';
+import { redisServers } from '@odograph/runtime/redis-url';
 import { type Kysely, sql } from 'kysely';
 
 /**
@@ -153,19 +154,30 @@ export async function vacuumBusyTables(db: Database, stopping?: AbortSignal): Pr
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }
 
+/** Asks each server of REDIS_URL to rewrite its append-only file. @returns whether any does */
+export async function rewriteRedisLog(redisUrls: string, logger: Logger): Promise<boolean> {
+  const rewrites = await Promise.all(redisServers(redisUrls).map((url) => rewriteServerLog(url, logger)));
+  return rewrites.some(Boolean);
+}
+
+const connectTimeoutMs = 5000;
+
 /**
  * Asks Redis to rewrite its append-only file, so that stored uploads leave the disk. On its own, Redis rewrites only when
  * the file has doubled.
  * @returns false without such a file or while a rewrite is in progress
  */
-export async function rewriteRedisLog(redisUrl: string, logger: Logger): Promise<boolean> {
+async function rewriteServerLog(redisUrl: string, logger: Logger): Promise<boolean> {
   const redis = connectRedis(redisUrl, logger);
   try {
-    await once(redis, 'ready');
-    const state = await redis.info('persistence');
-    if (!/^aof_enabled:1\r?$/m.test(state) || /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(state)) return false;
-    await redis.bgrewriteaof();
-    return true;
+    await once(redis, 'ready', { signal: AbortSignal.timeout(connectTimeoutMs) });
+    const rewrites = primariesOf(redis).map(async (server) => {
+      const state = await server.info('persistence');
+      if (!/^aof_enabled:1\r?$/m.test(state) || /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(state)) return false;
+      await server.bgrewriteaof();
+      return true;
+    });
+    return (await Promise.all(rewrites)).some(Boolean);
   } catch (err) {
     logger.warn({ err }, 'rewrite of the append-only file of Redis failed; see docs/security.md');
     return false;

@@ -1,5 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
+import { countShardJobs, type ShardQueues } from '@odograph/queue/shards';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { sql } from 'kysely';
 
@@ -17,10 +18,10 @@ function addGauge(registry: Registry, name: string, help: string, read: () => nu
 
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
-/** Registers the metrics of ingest. @param waitingJobs counts unfinished jobs; called once a scrape */
+/** Registers the metrics of ingest. @param shards whose unfinished jobs are counted, once a scrape */
 export function createIngestMetrics(
   registry: Registry,
-  waitingJobs: () => Promise<number>,
+  shards: readonly Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>[],
   progress: { readonly stalledSeconds: number },
 ) {
   addGauge(
@@ -29,12 +30,17 @@ export function createIngestMetrics(
     'Time that uploads have been waiting while this process stores none',
     () => progress.stalledSeconds,
   );
-  addGauge(
-    registry,
-    'odograph_ingest_queue_depth_jobs',
-    'Micro-batches of uploads that are not stored yet',
-    waitingJobs,
-  );
+  new Gauge({
+    name: 'odograph_ingest_queue_depth_jobs',
+    help: 'Micro-batches of uploads that are not stored yet, by shard',
+    labelNames: ['shard'] as const,
+    registers: [registry],
+    async collect() {
+      const count = async (one: (typeof shards)[number]) =>
+        this.set({ shard: one.shard }, await countShardJobs(one).catch(() => Number.NaN));
+      await Promise.all(shards.map(count));
+    },
+  });
   return {
     readings: new Counter({
       name: 'odograph_ingest_readings_total',

@@ -4,7 +4,8 @@ import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
-import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
+import type { TypedJob } from '@odograph/queue/queues';
+import { nameShards, type ShardQueues } from '@odograph/queue/shards';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow } from '@odograph/runtime/clock';
@@ -20,12 +21,12 @@ import { BatchStore } from './store-batch.ts';
 
 /** Tracks how long live uploads wait to be stored. */
 export class DelayedUploads {
-  readonly #queue: TypedQueue<'uploads'>;
+  readonly #shards: readonly Pick<ShardQueues, 'shard' | 'uploads'>[];
   /** Wall-clock time since which each job of this process has been waiting. */
   readonly #processing = new Map<string, number>();
 
-  constructor(queue: TypedQueue<'uploads'>) {
-    this.#queue = queue;
+  constructor(shards: readonly Pick<ShardQueues, 'shard' | 'uploads'>[]) {
+    this.#shards = shards;
   }
 
   /** Call it for every attempt: a failed job is still waiting. */
@@ -37,11 +38,23 @@ export class DelayedUploads {
     this.#processing.delete(id);
   }
 
-  /** Returns the age of the oldest upload in ms: of this process, or waiting in the queue. 0 without uploads. */
+  /**
+   * Returns the age of the oldest upload in ms: of this process, or waiting in any shard. 0 without uploads.
+   * @throws naming the shards whose Redis is unreachable
+   */
   async oldestAgeMs(): Promise<number> {
-    const [waiting] = await this.#queue.getJobs(['wait'], 0, 0, true);
-    const since = [...this.#processing.values(), ...(waiting ? [waiting.timestamp] : [])];
-    return since.reduce((oldest, one) => Math.max(oldest, Date.now() - one), 0);
+    const waiting = await Promise.allSettled(this.#shards.map(({ uploads }) => uploads.getJobs(['wait'], 0, 0, true)));
+    const silent = this.#shards.filter((_, index) => waiting[index]?.status === 'rejected');
+    if (silent.length > 0) {
+      const names = nameShards(
+        silent.map(({ shard }) => shard),
+        this.#shards.length,
+      );
+      throw new Error(`${names}Redis is unreachable; if it exited, see its log (a full disk ends it)`);
+    }
+    const oldest = waiting.flatMap((jobs) => (jobs.status === 'fulfilled' ? jobs.value : []));
+    const since = [...this.#processing.values(), ...oldest.map(({ timestamp }) => timestamp)];
+    return since.reduce((age, one) => Math.max(age, Date.now() - one), 0);
   }
 }
 

@@ -1,0 +1,114 @@
+import { crc32 } from 'node:zlib';
+import type { Redis } from '@odograph/runtime/redis';
+import { redisServers } from '@odograph/runtime/redis-url';
+import { maxUploadShards } from '@odograph/runtime/settings';
+import { countUnfinishedJobs, openQueue, type QueueConnection, queueNameOf, type TypedQueue } from './queues.ts';
+
+export interface ShardSettings {
+  readonly REDIS_URL: string;
+  readonly QUEUE_PREFIX: string;
+  readonly UPLOAD_SHARDS: number;
+}
+
+/** The two upload queues of a shard, live and late, on one server of REDIS_URL. */
+export interface UploadShard extends QueueConnection {
+  readonly shard: number;
+  /** Index in REDIS_URL. */
+  readonly server: number;
+}
+
+/** Returns the shard of a device. It must never change: jobs wait in the shard of their device. */
+export const shardOf = (deviceId: string, shards: number): number => (shards === 1 ? 0 : crc32(deviceId) % shards);
+
+function shardAt({ REDIS_URL, QUEUE_PREFIX }: Omit<ShardSettings, 'UPLOAD_SHARDS'>, shard: number, server: number) {
+  const redisUrl = redisServers(REDIS_URL)[server] ?? REDIS_URL;
+  // Only the first hash tag of a key counts, and further shards have one of their own.
+  return { shard, server, redisUrl, prefix: shard === 0 ? QUEUE_PREFIX : QUEUE_PREFIX.replace(/[{}]/g, '') };
+}
+
+/** Lists the shards, spread over the servers of REDIS_URL. The first shard has the queues of an unsharded installation. */
+export function listUploadShards(settings: ShardSettings): UploadShard[] {
+  const servers = redisServers(settings.REDIS_URL).length;
+  return Array.from({ length: settings.UPLOAD_SHARDS }, (_, shard) => shardAt(settings, shard, shard % servers));
+}
+
+/**
+ * Finds upload queues with jobs that other values of UPLOAD_SHARDS or REDIS_URL left behind.
+ * @param servers clients of the servers of REDIS_URL; an unreachable one is left out
+ */
+export async function findRetiredShards(settings: ShardSettings, servers: readonly Redis[]): Promise<UploadShard[]> {
+  const current = new Set(listUploadShards(settings).map(({ shard, server }) => `${server} ${shard}`));
+  const candidates = servers.flatMap((_, server) =>
+    Array.from({ length: maxUploadShards }, (_one, shard) => shardAt(settings, shard, server)),
+  );
+  const retired = candidates.filter(({ shard, server }) => !current.has(`${server} ${shard}`));
+  const hasJobs = await Promise.all(retired.map((shard) => holdsJobs(shard, servers[shard.server])));
+  return retired.filter((_, index) => hasJobs[index]);
+}
+
+async function holdsJobs({ prefix, shard }: UploadShard, redis: Redis | undefined): Promise<boolean> {
+  if (redis?.status !== 'ready') return false;
+  const counts = (['uploads', 'late-uploads'] as const).map((name) => {
+    const key = `${prefix}:${queueNameOf(name, shard)}`;
+    return redis.exists(`${key}:wait`, `${key}:active`).catch(() => 0);
+  });
+  return (await Promise.all(counts)).some((count) => count > 0);
+}
+
+/** Bytes that wait for Redis. Each shard may hold an equal part: one whose Redis is away leaves the others theirs. */
+export class HeldByShard {
+  readonly #maximum: number;
+  readonly #bytes: number[];
+
+  constructor(maximumBytes: number, shards: number) {
+    this.#maximum = maximumBytes / shards;
+    this.#bytes = Array.from({ length: shards }, () => 0);
+  }
+
+  get total(): number {
+    return this.#bytes.reduce((total, bytes) => total + bytes, 0);
+  }
+
+  /** @returns false when it would exceed the part of the device's shard; then nothing is counted */
+  take(deviceId: string, bytes: number): boolean {
+    const shard = shardOf(deviceId, this.#bytes.length);
+    const held = (this.#bytes[shard] ?? 0) + bytes;
+    if (held > this.#maximum) return false;
+    this.#bytes[shard] = held;
+    return true;
+  }
+
+  give(deviceId: string, bytes: number): void {
+    const shard = shardOf(deviceId, this.#bytes.length);
+    this.#bytes[shard] = (this.#bytes[shard] ?? 0) - bytes;
+  }
+}
+
+/** The open queues of a shard. */
+export interface ShardQueues extends UploadShard {
+  readonly uploads: TypedQueue<'uploads'>;
+  readonly lateUploads: TypedQueue<'late-uploads'>;
+}
+
+/** Opens the queues of every shard; the caller closes them. */
+export function openShardQueues(settings: ShardSettings): { queues: ShardQueues[]; close(): Promise<void> } {
+  const queues = listUploadShards(settings).map((shard) => ({
+    ...shard,
+    uploads: openQueue('uploads', shard),
+    lateUploads: openQueue('late-uploads', shard),
+  }));
+  const close = async () => {
+    await Promise.all(queues.flatMap(({ uploads, lateUploads }) => [uploads.close(), lateUploads.close()]));
+  };
+  return { queues, close };
+}
+
+/** Counts the live and late jobs of a shard that are not stored. */
+export async function countShardJobs({ uploads, lateUploads }: Pick<ShardQueues, 'uploads' | 'lateUploads'>) {
+  const [live, late] = await Promise.all([countUnfinishedJobs(uploads), countUnfinishedJobs(lateUploads)]);
+  return live + late;
+}
+
+/** Names shards in a message: nothing when there is only one. */
+export const nameShards = (shards: readonly number[], total: number): string =>
+  total === 1 ? '' : `${shards.length === 1 ? 'shard' : 'shards'} ${shards.join(', ')}: `;
