@@ -23,7 +23,7 @@ it('names each invalid setting once, with the rule that it breaks', () => {
       'invalid settings:',
       'DATABASE_URL: must begin with postgres:// or postgresql://',
       'QUERY_DATABASE_URL: must be addresses that begin with postgres:// or postgresql://, separated by commas',
-      'REDIS_URL: must begin with redis:// or rediss://',
+      'REDIS_URL: must begin with redis://, rediss://, redis+cluster:// or redis+sentinel://',
       'HTTP_PORT: must be a whole number',
       'MQTT_PORT: must be at most 65535',
       'MQTTS_PORT: must be at least 0',

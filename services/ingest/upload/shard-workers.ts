@@ -8,7 +8,8 @@ import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import { maxUploadShards } from '@odograph/runtime/settings';
-import type { Client } from 'pg';
+
+type Client = Awaited<ReturnType<typeof openConnection>>['client'];
 
 /** Interval of the checks for shards without an ingest process. */
 const checkMs = 2000;
