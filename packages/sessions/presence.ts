@@ -9,7 +9,7 @@ import {
   type SessionMessage,
 } from '@odograph/contracts/presence';
 import type { Logger } from '@odograph/runtime/logger';
-import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
+import { connectRedis, isCluster, neverRepeated, type Redis } from '@odograph/runtime/redis';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
 const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
@@ -104,13 +104,18 @@ export class DeviceMessenger {
     const parameters = [message.deviceId, brokerKey(this.#prefix, ''), JSON.stringify(message)];
     const receivers = Number(await this.#redis.eval(publishToSession, 1, presenceKey(this.#prefix), ...parameters));
     if (receivers < 0) return 'offline';
-    return receivers === 0 ? 'unreachable' : 'sent';
+    return this.#outcomeOf(receivers);
   }
 
   /** Sends a command for a device behind a source to every gateway; one of them claims it. @throws as `send` */
   async sendToGateways(message: SessionMessage): Promise<SendOutcome> {
     const receivers = await this.#redis.publish(gatewaysChannel(this.#prefix), JSON.stringify(message));
-    return receivers === 0 ? 'unreachable' : 'sent';
+    return this.#outcomeOf(receivers);
+  }
+
+  /** The nodes of a cluster forward messages to each other, but each counts its own receivers only. */
+  #outcomeOf(receivers: number): SendOutcome {
+    return receivers === 0 && !isCluster(this.#redis) ? 'unreachable' : 'sent';
   }
 
   /** Stores the newest key list of a device for later SUBSCRIBEs and sends it to its session. @throws as `send` */
