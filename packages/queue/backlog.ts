@@ -64,8 +64,7 @@ async function readMemory(redis: Redis): Promise<Memory> {
  * @returns the backlog of each shard: all share the limits of their server
  */
 export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs: Backlog[]; stop(): void }> {
-  const { shards, redis, metrics, failures, server = 0 } = options;
-  const { maxBacklogJobs } = options.limits;
+  const { shards, redis, limits, metrics, failures, server = 0 } = options;
   const jobsOf = new Map<number, number>();
   /** Shards of a cluster whose primary does not answer; the client itself is ready while any node is. */
   const unreachable = new Set<number>();
@@ -101,16 +100,12 @@ export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs:
 
   // Memory that Redis uses without any job is no backlog: holding uploads would never free it.
   const exceeds = (limitBytes: number): boolean => jobs > 0 && bytes > limitBytes;
-  const exceedsJobs = (): boolean => jobs > maxBacklogJobs;
+  const exceedsJobs = (): boolean => jobs > limits.maxBacklogJobs;
   const describeFault = (shard: number): string | undefined => {
-    if (redis.status !== 'ready' || unreachable.has(shard)) {
-      return 'Redis is unreachable; if it exited, see its log (a full disk ends it)';
-    }
-    if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
-    if (exceeds(maxBytes)) {
-      return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
-    }
-    return exceedsJobs() ? `the backlog exceeds its limit of ${maxBacklogJobs} jobs` : undefined;
+    if (redis.status !== 'ready' || unreachable.has(shard)) return faults.unreachable;
+    if (!isLogWritten) return faults.logNotWritten;
+    if (exceeds(maxBytes)) return faults.exceedsMemory(bytes);
+    return exceedsJobs() ? faults.exceedsJobs(limits) : undefined;
   };
 
   await measure();
@@ -121,7 +116,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs:
         return exceedsJobs() || exceeds(maxBytes);
       },
       get isLateFull() {
-        return jobs > maxBacklogJobs / 2 || exceeds(maxBytes / 2);
+        return jobs > limits.maxBacklogJobs / 2 || exceeds(maxBytes / 2);
       },
       get isMemoryFull() {
         return exceeds(maxBytes);
@@ -134,7 +129,16 @@ export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs:
   return { backlogs, stop: () => clearInterval(timer) };
 }
 
-const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
+const faults = {
+  unreachable: 'Redis is unreachable; if it exited, see its log (a full disk ends it)',
+  logNotWritten: 'Redis cannot write its log: free space on its disk',
+  exceedsMemory(bytes: number): string {
+    const used = `${Math.round(bytes / 1024 ** 2)} MiB used`;
+    return `the backlog exceeds its limit of memory in Redis (${used}): see that ingest stores it`;
+  },
+  exceedsJobs: ({ maxBacklogJobs }: BacklogOptions['limits']): string =>
+    `the backlog exceeds its limit of ${maxBacklogJobs} jobs`,
+};
 
 /** @throws when INFO (section Memory) lacks the value */
 function usedMemory(info: string): number {

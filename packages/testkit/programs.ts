@@ -15,6 +15,9 @@ const runs = (program: string, ...parameters: string[]) => spawnSync(program, pa
 /** For tests that kill a Redis of their own. */
 export const hasRedisServer = required('redis-server', runs('redis-server', '--version'));
 
+/** For tests of fail-over by Sentinels. */
+export const hasRedisSentinel = required('redis-sentinel', runs('redis-sentinel', '--version'));
+
 /** For tests with certificates. */
 export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 

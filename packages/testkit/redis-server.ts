@@ -9,11 +9,14 @@ export interface RedisServer {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** Starts a redis-server that the test may kill; its append-only file is in `directory`. */
-export async function spawnRedis(directory: string, port?: number): Promise<RedisServer> {
+/**
+ * Starts a redis-server that the test may kill; its append-only file is in `directory`.
+ * @param more further settings, as parameters of the program
+ */
+export async function spawnRedis(directory: string, port?: number, more: readonly string[] = []): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const own = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory];
-  const child = spawn('redis-server', [durableSettings, ...own], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('redis-server', [durableSettings, ...own, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   let text = '';
   await new Promise<void>((resolve, reject) => {

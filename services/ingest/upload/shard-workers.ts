@@ -20,6 +20,10 @@ const retiredCheckMs = 10_000;
 /** Key of the lock that each ingest process shares; the others are those of shards. */
 const presenceKey = 0;
 
+/** Class of the locks: installations of one database have locks of their own. */
+export const lockClassOf = ({ QUEUE_PREFIX }: Pick<ResolvedConfig, 'QUEUE_PREFIX'>): number =>
+  crc32(`${QUEUE_PREFIX} upload shards`) >>> 1;
+
 const lockKeyOf = ({ server, shard }: UploadShard): number => server * maxUploadShards + shard + 1;
 
 /**
@@ -28,7 +32,6 @@ const lockKeyOf = ({ server, shard }: UploadShard): number => server * maxUpload
  */
 class ShardSession {
   readonly #client: Client;
-  /** Installations of one database have locks of their own. */
   readonly #lockClass: number;
 
   private constructor(client: Client, lockClass: number) {
@@ -36,11 +39,11 @@ class ShardSession {
     this.#lockClass = lockClass;
   }
 
-  static async open({ DATABASE_URL, QUEUE_PREFIX }: ResolvedConfig, onEnd: () => void): Promise<ShardSession> {
-    const { client } = await openConnection(DATABASE_URL, 'ingest-shards');
+  static async open(config: ResolvedConfig, onEnd: () => void): Promise<ShardSession> {
+    const { client } = await openConnection(config.DATABASE_URL, 'ingest-shards');
     client.on('error', onEnd);
     client.on('end', onEnd);
-    const session = new ShardSession(client, crc32(`${QUEUE_PREFIX} upload shards`) >>> 1);
+    const session = new ShardSession(client, lockClassOf(config));
     await client.query(`select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, $3)`, [
       ...[silentSession, session.#lockClass, presenceKey],
     ]);

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { createLogger } from '@odograph/runtime/logger';
+import { Counter, Histogram, Registry } from '@odograph/runtime/metrics';
+import { connectRedis } from '@odograph/runtime/redis';
+import { eventually } from '@odograph/testkit/eventually';
+import fc from 'fast-check';
+import { afterEach, expect, inject, it } from 'vitest';
+import { type IntakeShard, lateLane, liveLane, type ReceivedUpload, UploadIntake } from './intake.ts';
+import { openDurableQueue } from './queues.ts';
+import { findRetiredShards, HeldByShard, listUploadShards, openShardQueues, shardOf } from './shards.ts';
+
+const closes: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close();
+});
+
+const settingsOf = (shards: number) => ({
+  REDIS_URL: inject('redisUrl'),
+  QUEUE_PREFIX: `test-${randomUUID()}`,
+  UPLOAD_SHARDS: shards,
+});
+
+/** Opens an intake into the queues of the settings. */
+function openIntake(settings: ReturnType<typeof settingsOf>) {
+  const registers = [new Registry()];
+  const open = { isFull: false, isLateFull: false, isMemoryFull: false, fault: undefined };
+  const shards = listUploadShards(settings).map((shard): IntakeShard => {
+    const durability = { REDIS_IS_DURABLE: true, REDIS_REPLICAS: 0 };
+    const live = openDurableQueue('uploads', shard, durability);
+    const late = openDurableQueue('late-uploads', shard, durability);
+    closes.push(live.close, late.close);
+    return { add: { uploads: live.add, 'late-uploads': late.add }, backlog: open };
+  });
+  const stored: ReceivedUpload[] = [];
+  const intake = new UploadIntake({
+    shards,
+    logger: createLogger('silent'),
+    metrics: {
+      acceptedUploads: new Counter({ name: 'accepted', help: '-', registers }),
+      batchUploads: new Histogram({ name: 'batch', help: '-', registers }),
+      failedBatches: new Counter({ name: 'failed', help: '-', registers }),
+    },
+    onStored: (uploads) => stored.push(...uploads),
+  });
+  return { intake, stored };
+}
+
+it('uploads of a device wait in one shard, in their order, whatever its id', async () => {
+  const settings = settingsOf(5);
+  const { intake, stored } = openIntake(settings);
+  const ids = fc.sample(fc.uniqueArray(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 60 }), 1)[0] ?? [];
+  const count = 20 * ids.length;
+  for (let index = 0; index < count; index += 1) {
+    const deviceId = ids[index % ids.length] ?? '';
+    const upload = { deviceId, payload: Buffer.from(String(index)), receivedAtMs: 1 };
+    intake.add(upload, index % 3 === 0 ? lateLane : liveLane);
+  }
+  await eventually(async () => expect(stored).toHaveLength(count));
+
+  const { queues, close } = openShardQueues(settings);
+  closes.push(close);
+  const found = new Map<string, Set<number>>();
+  for (const { shard, uploads, lateUploads } of queues) {
+    for (const queue of [uploads, lateUploads]) {
+      const last = new Map<string, number>();
+      for (const { deviceId, text } of (await queue.getJobs(['wait'], 0, -1, true)).flatMap(
+        ({ data }) => data.uploads,
+      )) {
+        found.set(deviceId, (found.get(deviceId) ?? new Set()).add(shard));
+        expect(Number(text)).toBeGreaterThan(last.get(deviceId) ?? -1);
+        last.set(deviceId, Number(text));
+      }
+    }
+  }
+  expect(found).toEqual(new Map(ids.map((id) => [id, new Set([shardOf(id, 5)])])));
+});
+
+it('shards have about as many devices each, also when their ids are numbered', () => {
+  const fleets = fc.record({
+    prefix: fc.string({ maxLength: 12 }),
+    first: fc.maxSafeNat().map((number) => number % 1e14),
+    step: fc.integer({ min: 1, max: 100 }),
+    shards: fc.integer({ min: 2, max: 16 }),
+  });
+  fc.assert(
+    fc.property(fleets, ({ prefix, first, step, shards }) => {
+      const devices = Array.from({ length: 200 * shards }, () => 0);
+      const counts = Array.from({ length: shards }, () => 0);
+      devices.forEach((_, index) => {
+        const shard = shardOf(`${prefix}${first + index * step}`, shards);
+        counts[shard] = (counts[shard] ?? 0) + 1;
+      });
+      expect(Math.min(...counts)).toBeGreaterThan(100);
+      expect(Math.max(...counts)).toBeLessThan(300);
+    }),
+  );
+});
+
+it('the first shard has the queues of an installation without shards', () => {
+  const { queues, close } = openShardQueues(settingsOf(2));
+  closes.push(close);
+  expect(queues.map(({ uploads, lateUploads }) => [uploads.name, lateUploads.name])).toEqual([
+    ['uploads', 'late-uploads'],
+    ['{uploads-1}', '{late-uploads-1}'],
+  ]);
+});
+
+it('finds the shards with jobs that the number of shards no longer names', async () => {
+  const settings = settingsOf(4);
+  const { intake, stored } = openIntake(settings);
+  for (let device = 0; device < 50; device += 1) {
+    intake.add({ deviceId: `device-${device}`, payload: Buffer.from('{}'), receivedAtMs: 1 }, lateLane);
+  }
+  await eventually(async () => expect(stored).toHaveLength(50));
+  const redis = connectRedis(settings.REDIS_URL, createLogger('silent'));
+  closes.push(() => redis.disconnect());
+  await eventually(async () => expect(redis.status).toBe('ready'));
+  const retired = await findRetiredShards({ ...settings, UPLOAD_SHARDS: 2 }, [redis]);
+  expect(retired.map(({ shard }) => shard)).toEqual([2, 3]);
+  expect(await findRetiredShards(settings, [redis])).toEqual([]);
+});
+
+it('a shard that holds its part of the memory leaves the others theirs', () => {
+  const held = new HeldByShard(100, 2);
+  const [first = '', second = ''] = [0, 1].map((shard) => {
+    for (let device = 0; ; device += 1) if (shardOf(`d${device}`, 2) === shard) return `d${device}`;
+  });
+  expect(held.take(first, 50)).toBe(true);
+  expect(held.take(first, 1)).toBe(false);
+  expect(held.take(second, 50)).toBe(true);
+  held.give(first, 50);
+  expect([held.total, held.take(first, 50)]).toEqual([50, true]);
+});
