@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { durableSettings } from '@odograph/embedded/redis/redis-server';
 import { freePort } from './free-port.ts';
 
@@ -16,7 +18,10 @@ export interface RedisServer {
 export async function spawnRedis(directory: string, port?: number, more: readonly string[] = []): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const own = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory];
-  const child = spawn('redis-server', [durableSettings, ...own, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Sentinels make a server write its role into its settings.
+  const settings = join(directory, 'redis.conf');
+  await copyFile(durableSettings, settings);
+  const child = spawn('redis-server', [settings, ...own, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   let text = '';
   await new Promise<void>((resolve, reject) => {
