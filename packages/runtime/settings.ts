@@ -86,7 +86,7 @@ export const Settings = Type.Object({
   }),
   REDIS_REPLICAS: whole(
     0,
-    'replicas of Redis that must have an upload or acknowledgement before its PUBACK ([reliability.md](scaling.md#replicas))',
+    'replicas of Redis that must have an upload or acknowledgement before its PUBACK ([scaling.md](scaling.md#replicas))',
     undefined,
     0,
     10,
