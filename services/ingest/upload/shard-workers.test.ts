@@ -65,6 +65,22 @@ describe('ingest processes', { timeout: 60_000 }, () => {
     await eventually(async () => expect(shardsOf(second)).toEqual([0, 1, 2, 3, 4]), 30_000);
   });
 
+  it('work all shards each behind PgBouncer, whose sessions they share', async () => {
+    const config = await testConfig({ UPLOAD_SHARDS: '3' });
+    const url = new URL(config.DATABASE_URL);
+    url.searchParams.set('pgbouncer', 'true');
+    const pooled = { ...config, DATABASE_URL: url.href };
+    const [first, second] = [startWorkers(pooled), startWorkers(pooled)];
+    await eventually(
+      async () =>
+        expect([shardsOf(first), shardsOf(second)]).toEqual([
+          [0, 1, 2],
+          [0, 1, 2],
+        ]),
+      30_000,
+    );
+  });
+
   it('of one shard stand by; when the database ends the session of the first, one of both works it', async ({
     skip,
   }) => {

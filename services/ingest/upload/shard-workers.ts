@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { openConnection } from '@odograph/database/database';
+import { isPooled } from '@odograph/database/pool';
 import { openWorker, type WorkOptions } from '@odograph/queue/queues';
 import { findRetiredShards, listUploadShards, type UploadShard } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -148,16 +149,17 @@ export class ShardWorkers {
   }
 
   async #check(): Promise<void> {
+    const { config } = this.#options;
+    if (isPooled(config.DATABASE_URL)) return this.#workAll();
     const session = this.#session ?? (await this.#openSession());
-    await this.#findRetired();
-    const shards = [...listUploadShards(this.#options.config), ...this.#retired];
+    const shards = await this.#findShards();
     await this.#keepLocked(session, new Set(shards.map(lockKeyOf)));
     const share = await session.fairShare(shards.length);
     for (const worked of [...this.#worked.values()].slice(share)) await this.#release(session, worked);
     for (const shard of shards) {
       if (this.#worked.size >= share || this.#end.signal.aborted) break;
       if (this.#worked.has(lockKeyOf(shard)) || !(await session.acquire(shard))) continue;
-      this.#worked.set(lockKeyOf(shard), { shard, workers: this.#openWorkers(shard), isLocked: true });
+      this.#work(shard);
     }
     this.#divideConcurrency();
   }
@@ -181,18 +183,33 @@ export class ShardWorkers {
     return session;
   }
 
-  async #findRetired(): Promise<void> {
-    if (performance.now() - this.#retiredCheckedAtMs < retiredCheckMs) return;
-    this.#retired = await findRetiredShards(this.#options.config, this.#servers);
-    this.#retiredCheckedAtMs = performance.now();
+  /** Works every shard, as other processes then do: a pooler shares its sessions, so their locks say nothing. */
+  async #workAll(): Promise<void> {
+    const shards = await this.#findShards();
+    const listed = new Set(shards.map(lockKeyOf));
+    for (const worked of this.#worked.values()) if (!listed.has(lockKeyOf(worked.shard))) await this.#stop(worked);
+    for (const shard of shards) {
+      if (!this.#worked.has(lockKeyOf(shard))) this.#work(shard);
+    }
+    this.#divideConcurrency();
   }
 
-  #openWorkers(shard: UploadShard): WorkedShard['workers'] {
+  async #findShards(): Promise<UploadShard[]> {
+    const { config } = this.#options;
+    if (performance.now() - this.#retiredCheckedAtMs >= retiredCheckMs) {
+      this.#retired = await findRetiredShards(config, this.#servers);
+      this.#retiredCheckedAtMs = performance.now();
+    }
+    return [...listUploadShards(config), ...this.#retired];
+  }
+
+  #work(shard: UploadShard): void {
     const { live, late, onFailure } = this.#options;
-    return [
+    const workers: WorkedShard['workers'] = [
       openWorker({ ...shard, ...live, onFailure, name: 'uploads' }),
       openWorker({ ...shard, ...late, onFailure, name: 'late-uploads' }),
     ];
+    this.#worked.set(lockKeyOf(shard), { shard, workers, isLocked: true });
   }
 
   /** Bounds the jobs in memory, however many shards this process works. */
