@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import { backOffMs } from '@odograph/runtime/clock';
 import { createRedisClient, isCluster, type Redis, redisBackOffMs, type Server } from '@odograph/runtime/redis';
+import { isRedisCluster } from '@odograph/runtime/redis-url';
 import { currentTracer, inSpan } from '@odograph/runtime/tracing';
 import {
   createIORedisClient,
@@ -276,14 +277,31 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
     stalledInterval: 2500,
     lockDuration: 10_000,
   };
-  const worker = new Worker<QueueJobs[Name]>(
-    queueNameOf(name, shard),
-    (job) => attemptUntilDone(options, job, closing.signal),
-    settings,
-  );
+  const inProgress = new Set<Promise<void>>();
+  const process = (job: TypedJob<Name>): Promise<void> => {
+    const done = attemptUntilDone(options, job, closing.signal).finally(() => inProgress.delete(done));
+    inProgress.add(done);
+    return done;
+  };
+  const worker = new Worker<QueueJobs[Name]>(queueNameOf(name, shard), process, settings);
   worker.on('error', (error) => onFailure(error, undefined));
   worker.on('closing', () => closing.abort());
+  if (isRedisCluster(redisUrl)) boundClose(worker, inProgress);
   return worker;
+}
+
+const closeTimeoutMs = 5000;
+
+/**
+ * Ends `close()` 5 s after the last job. After a fail-over of a cluster, BullMQ may wait for ever for a blocked command that
+ * ioredis has lost. A closing worker takes no further job.
+ */
+function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>): void {
+  const close = worker.close.bind(worker);
+  worker.close = (force) => {
+    const bound = Promise.allSettled(inProgress).then(() => delay(closeTimeoutMs, undefined, { ref: false }));
+    return Promise.race([close(force), bound]);
+  };
 }
 
 async function attemptUntilDone<Name extends QueueName>(

@@ -80,16 +80,13 @@ async function startSentinelGroup() {
 
 /** Starts a cluster of three primaries with a replica each. */
 async function startCluster() {
-  const settings = [
-    '--cluster-enabled',
-    'yes',
-    '--cluster-node-timeout',
-    '2000',
-    '--cluster-require-full-coverage',
-    'no',
-  ];
+  const settings = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
   const members: Member[] = [];
-  for (let member = 0; member < 6; member += 1) members.push(await spawnMember(settings));
+  for (let member = 0; member < 6; member += 1) {
+    // By default the port of clients + 10000, which may be taken.
+    const ports = ['--cluster-port', String(await freePort())];
+    members.push(await spawnMember([...settings, '--cluster-require-full-coverage', 'no', ...ports]));
+  }
   const addresses = members.map(({ port }) => `127.0.0.1:${port}`);
   const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
   const { status, stdout } = spawnSync('redis-cli', create, { encoding: 'utf8' });
