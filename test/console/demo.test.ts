@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { childEnvironment } from '@odograph/runtime/config';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasBrowser } from '@odograph/testkit/programs';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { closePages, openSignedIn, startBrowser, watchLoads, watchPage } from './browser.fixture.ts';
 
 /** Reads `name: value` lines. */
@@ -25,6 +25,12 @@ it.skipIf(!hasBrowser)(
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const exited = once(demo, 'exit');
+    onTestFinished(async () => {
+      await closePages(await startBrowser());
+      demo.kill('SIGTERM');
+      await exited;
+      await rm(directory, { recursive: true });
+    });
     let text = '';
     for await (const chunk of demo.stdout) {
       text += String(chunk);
@@ -46,9 +52,5 @@ it.skipIf(!hasBrowser)(
     expect(loaded).toBeLessThan(600_000);
     // Streets cover the coasts.
     expect(loads.paths.filter((path) => path.includes('countries-50m'))).toEqual([]);
-    await closePages(browser);
-    demo.kill('SIGTERM');
-    await exited;
-    await rm(directory, { recursive: true });
   },
 );
