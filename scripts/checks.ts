@@ -2,10 +2,8 @@ import { buildInterface } from './build/interface.ts';
 import { runInstalled } from './run-command.ts';
 
 const checks: readonly [name: string, program: string, ...parameters: string[]][] = [
-  ['types', 'tsc'],
-  ['types of the console', 'tsc', '--project', 'apps/console'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '.'],
-  ['promises, cycles and sizes', 'oxlint', '--type-aware'],
+  ['types, promises, cycles and sizes', 'oxlint', '--type-aware', '--type-check'],
   ['unused files, exports and dependencies', 'knip'],
 ];
 
