@@ -16,6 +16,7 @@ const long = {
   awayMs: 120_000,
   strangerConnections: 18_000,
   strangerDescriptors: 8192,
+  installationMs: 120_000,
 };
 
 /**

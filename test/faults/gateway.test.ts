@@ -5,18 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { encodeMessage } from '@odograph/codec/encode-messages';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { createRandom } from '@odograph/simulator/simulated-vehicle';
-import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createSource, createVehicle, unthrottled } from '@odograph/testkit/fixtures';
+import { createApplication, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scale } from './parts/scale.fixture.ts';
+import { countReadings, startTeltonikaLoad } from './parts/teltonika-load.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 import { TraccarForwarder } from './parts/traccar-forwarder.fixture.ts';
 
@@ -49,73 +48,6 @@ async function restart(victims: readonly ProcessName[]): Promise<void> {
   if (victims.includes('ingest')) ingest = await start('ingest');
 }
 
-/** A device that records readings and sends them until it is stopped. */
-interface Reporter {
-  readonly vehicleId: number;
-  /** Readings that the platform acknowledged. */
-  acknowledged: number;
-  stop(): Promise<void>;
-}
-
-/** Starts a device that records readings, a millisecond apart at least, and sends each until it is acknowledged. */
-function startReporter(imei: string, vehicleId: string, transport: 'tcp' | 'udp'): Reporter {
-  const device = new TeltonikaDevice({
-    ...{ host: '127.0.0.1', port: Number(settings['TELTONIKA_PORT']), imei, transport },
-    ...{ recordsPerPacket: 5, packetsAtOnce: transport === 'tcp' ? 3 : 1, answerTimeoutMs: 8000 },
-  });
-  let isRunning = true;
-  let milliseconds = 0;
-  const reporter = { vehicleId: Number(vehicleId), acknowledged: 0 };
-  const run = async (): Promise<void> => {
-    while (isRunning) {
-      for (let count = 0; count < 12; count += 1) {
-        milliseconds = Math.max(Date.now(), milliseconds + 1);
-        device.record({ timestamp: milliseconds / 1000, status: { mileage: reporter.acknowledged + count } });
-      }
-      await device.drain();
-      reporter.acknowledged += 12;
-      await delay(20);
-    }
-    await device.close();
-  };
-  const done = run();
-  return Object.assign(reporter, {
-    async stop(): Promise<void> {
-      isRunning = false;
-      await done;
-    },
-  });
-}
-
-async function startReporters(): Promise<Reporter[]> {
-  const application = await createApplication(db, unthrottled);
-  const reporters: Reporter[] = [];
-  for (let index = 0; index < scale.devices; index += 1) {
-    const imei = createImei();
-    const { id } = await createVehicle(db, application, { deviceId: imei, model: 'teltonika' });
-    reporters.push(startReporter(imei, id, index % 4 === 3 ? 'udp' : 'tcp'));
-  }
-  return reporters;
-}
-
-async function awaitProgress(reporters: readonly Reporter[]): Promise<void> {
-  const before = reporters.map(({ acknowledged }) => acknowledged);
-  await eventually(async () => {
-    const without = reporters.filter(({ acknowledged }, index) => acknowledged === before[index]);
-    expect(without).toEqual([]);
-  }, drainMs);
-}
-
-async function countStored(
-  reporters: readonly Pick<Reporter, 'vehicleId'>[],
-): Promise<{ vehicleId: number; stored: number }[]> {
-  const ids = reporters.map(({ vehicleId }) => vehicleId);
-  const { rows } = await sql<{ vehicleId: number; stored: number }>`
-    select vehicle_id as "vehicleId", count(*)::integer as stored
-    from reading where vehicle_id = any(${ids}::integer[]) group by 1 order by 1`.execute(db);
-  return rows;
-}
-
 describe.skipIf(!hasRedisServer)('a gateway', () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
@@ -142,21 +74,20 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
       '%s',
       async (name, victims) => {
         const random = createRandom(scale.seed);
-        const reporters = await startReporters();
+        const load = await startTeltonikaLoad(db, {
+          ...{ port: Number(settings['TELTONIKA_PORT']), devices: scale.devices, pauseMs: 20 },
+          transports: ['tcp', 'tcp', 'tcp', 'udp'],
+        });
         for (let round = 0; round < scale.rounds; round += 1) {
-          await awaitProgress(reporters);
+          await load.progress();
           await delay(random() * maxPauseMs);
           await kill(victims);
           await delay((random() * maxPauseMs) / 3);
           await restart(victims);
         }
-        await awaitProgress(reporters);
-        await Promise.all(reporters.map((reporter) => reporter.stop()));
-        const expected = reporters
-          .map(({ vehicleId, acknowledged }) => ({ vehicleId, stored: acknowledged }))
-          .sort((a, b) => a.vehicleId - b.vehicleId);
-        await eventually(async () => expect(await countStored(reporters)).toEqual(expected), drainMs);
-        const acknowledged = expected.reduce((sum, { stored }) => sum + stored, 0);
+        await load.progress();
+        const acknowledged = await load.finish();
+        expect(acknowledged).toBeGreaterThan(0);
         await report(`Teltonika devices while ${name}`, { rounds: scale.rounds, acknowledged, lost: 0, twice: 0 });
       },
       timeoutMs,
@@ -210,14 +141,14 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
       }));
       expect(documented).toEqual({ delivered: sent, dropped: 0 });
       expect(standard?.dropped).toBeGreaterThan(0);
-      const vehicles = forwarders.map(({ id }) => ({ vehicleId: Number(id) }));
+      const ids = forwarders.map(({ id }) => Number(id));
       await eventually(async () => {
-        const counts = await countStored(vehicles);
-        const stored = vehicles.map(({ vehicleId }) => counts.find((row) => row.vehicleId === vehicleId)?.stored);
+        const counts = await countReadings(db, ids);
+        const [stored, storedOfStandard] = ids.map((id) => counts.get(id));
+        expect(stored).toBe(sent);
         // The answer to a stored position may be lost with the gateway: Traccar then drops what the platform has.
-        expect(stored[0]).toBe(sent);
-        expect(stored[1]).toBeGreaterThanOrEqual(standard?.delivered ?? Infinity);
-        expect(stored[1]).toBeLessThan(sent);
+        expect(storedOfStandard).toBeGreaterThanOrEqual(standard?.delivered ?? Infinity);
+        expect(storedOfStandard).toBeLessThan(sent);
       }, drainMs);
       await report('Traccar over a restart of the gateway', { sent, dropped: standard?.dropped ?? 0 });
     },

@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CommandMessage } from '@odograph/contracts/commands';
 import type { Database } from '@odograph/database/database';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestVehicle, unthrottled } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+  unthrottled,
+} from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { scale } from './scale.fixture.ts';
@@ -21,13 +28,15 @@ class Uploader {
   readonly #vehicle: TestVehicle;
   readonly #url: string;
   readonly #pauseMs: number;
+  readonly #execute: LoadOptions['execute'];
   #running = true;
   readonly #done: Promise<void>;
 
-  constructor(vehicle: TestVehicle, url: string, pauseMs: number) {
+  constructor(vehicle: TestVehicle, { mqttUrl, pauseMs = scale.uploadPauseMs, execute }: LoadOptions) {
     this.#vehicle = vehicle;
-    this.#url = url;
+    this.#url = mqttUrl;
     this.#pauseMs = pauseMs;
+    this.#execute = execute;
     this.#done = this.#run();
   }
 
@@ -47,6 +56,7 @@ class Uploader {
   }
 
   async #uploadOver(device: DeviceConnection): Promise<void> {
+    this.#obey(device);
     const closed = new Promise<false>((resolve) => device.client.once('close', () => resolve(false)));
     while (device.client.connected && this.#busy) {
       if (this.sent === this.acknowledged) {
@@ -63,6 +73,18 @@ class Uploader {
       this.acknowledged = this.sent;
       await delay(this.#pauseMs);
     }
+  }
+
+  #obey(device: DeviceConnection): void {
+    const execute = this.#execute;
+    if (!execute) return;
+    const answer = (command: CommandMessage) => {
+      // As the device protocol demands.
+      if (Date.now() / 1000 > command.expiresAt) return undefined;
+      execute(this.#vehicle, command);
+      return { ok: true };
+    };
+    device.obey(answer).catch(() => undefined);
   }
 
   /** Stops after the last PUBACK. */
@@ -88,6 +110,10 @@ export interface LoadOptions {
   readonly devices: number;
   /** Pause between two uploads of a device. */
   readonly pauseMs?: number;
+  /** The owner of the vehicles; a new application by default. */
+  readonly application?: TestApplication;
+  /** Executes commands; without it, devices do not subscribe to them. */
+  readonly execute?: (vehicle: TestVehicle, command: CommandMessage) => void;
 }
 
 interface StoredCount {
@@ -112,12 +138,12 @@ async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise
   return rows[0]?.gaps ?? 0;
 }
 
-/** Starts devices of a new application that upload until they are stopped. */
-export async function startLoad({ db, mqttUrl, devices, pauseMs = scale.uploadPauseMs }: LoadOptions): Promise<Load> {
-  const application = await createApplication(db, unthrottled);
+/** Starts devices that upload until they are stopped. */
+export async function startLoad(options: LoadOptions): Promise<Load> {
+  const { db, devices, application = await createApplication(db, unthrottled) } = options;
   const vehicles: TestVehicle[] = [];
   for (let index = 0; index < devices; index += 1) vehicles.push(await createVehicle(db, application));
-  const uploaders = vehicles.map((vehicle) => new Uploader(vehicle, mqttUrl, pauseMs));
+  const uploaders = vehicles.map((vehicle) => new Uploader(vehicle, options));
   return {
     vehicles,
     acknowledged: () => uploaders.reduce((sum, { acknowledged }) => sum + acknowledged, 0),

@@ -28,6 +28,8 @@ export interface FaultScale {
   /** Silent connections of an unauthenticated client, and the limit of file descriptors of the process. */
   readonly strangerConnections: number;
   readonly strangerDescriptors: number;
+  /** How long faults are injected into an installation of several processes. */
+  readonly installationMs: number;
   /** Whether to wait for faults that need time, such as locks that expire. */
   readonly patient: boolean;
 }
@@ -43,6 +45,7 @@ const short: FaultScale = {
   awayMs: 2000,
   strangerConnections: 1500,
   strangerDescriptors: 1024,
+  installationMs: 0,
   patient: false,
 };
 

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver, type TestReceiver } from '@odograph/events/webhooks.fixture';
+import { createRandom } from '@odograph/simulator/simulated-vehicle';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, unthrottled } from '@odograph/testkit/fixtures';
+import { hasHaproxy, hasRedisServer } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Installation, startInstallation } from './parts/installation.fixture.ts';
+import { type Load, startLoad } from './parts/load.fixture.ts';
+import { Requesters } from './parts/requesters.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { startTeltonikaLoad } from './parts/teltonika-load.fixture.ts';
+import { report } from './parts/testbed.fixture.ts';
+
+const timeoutMs = 900_000 + 4 * scale.installationMs;
+/** A webhook of a killed process is taken over after a minute. */
+const deliveryMs = 240_000;
+const replicas = scale.patient
+  ? { broker: 3, gateway: 2, ingest: 4, http: 2 }
+  : { broker: 2, gateway: 1, ingest: 2, http: 1 };
+
+let installation: Installation;
+let receiver: TestReceiver;
+beforeEach(async () => {
+  if (!hasHaproxy || !hasRedisServer) return;
+  installation = await startInstallation(replicas, createRandom(scale.seed));
+  receiver = await startReceiver();
+}, timeoutMs);
+afterEach(async () => {
+  await installation?.close();
+  await receiver?.close();
+}, timeoutMs);
+
+/** Commands by id, as the devices executed them. */
+const executed: string[] = [];
+
+async function expectCommandsOnce({ id }: TestApplication, requesters: Requesters): Promise<void> {
+  const { rows } = await sql<{ id: string; state: string; key: string }>`
+    select id, state, idempotency_key as key from command where application_id = ${id}`.execute(installation.db);
+  expect(new Set(executed).size, 'executed twice').toBe(executed.length);
+  const states = new Map(rows.map((row) => [row.id, row.state]));
+  const unsent = executed.filter((command) => ['pending', 'expired', undefined].includes(states.get(command)));
+  expect(unsent, 'executed although its row says that it was not sent').toEqual([]);
+  const acknowledged = rows.filter(({ state }) => state === 'acknowledged');
+  expect(acknowledged.filter((row) => !executed.includes(row.id))).toEqual([]);
+  const answered = [...requesters.commands].filter(([, { status }]) => status === 200).map(([key]) => key);
+  expect(answered.length).toBeGreaterThan(0);
+  const keys = new Set(acknowledged.map(({ key }) => key));
+  expect(answered.filter((key) => !keys.has(key))).toEqual([]);
+}
+
+async function expectBookingsOnce({ id }: TestApplication, { bookings }: Requesters): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select booking.id from booking join vehicle on vehicle.id = booking.vehicle_id
+    where vehicle.application_id = ${id}`.execute(installation.db);
+  expect(rows.map((row) => row.id).sort()).toEqual([...bookings].sort());
+}
+
+async function expectDelivered({ appId }: TestApplication, { bookings }: Requesters): Promise<void> {
+  await eventually(async () => {
+    const created = receiver.accepted.map(({ event }) => event.data['bookingId'] as string);
+    expect([...new Set(created)].sort()).toEqual([...bookings].sort());
+  }, deliveryMs);
+  expect(receiver.received.filter(({ event }) => event.appId !== appId)).toEqual([]);
+}
+
+/** Runs every fault once in random order, then random ones until the time is over. @returns slowest recoveries by fault */
+async function runFaults(recover: () => Promise<unknown>): Promise<Record<string, number>> {
+  const random = createRandom(scale.seed + 1);
+  const end = performance.now() + scale.installationMs;
+  const slowest: Record<string, number> = {};
+  const { faults } = installation;
+  const order = faults.map((fault) => ({ fault, rank: random() })).sort((a, b) => a.rank - b.rank);
+  const due = scale.patient ? order.map(({ fault }) => fault) : order.slice(0, 2).map(({ fault }) => fault);
+  while (due.length > 0 || performance.now() < end) {
+    const fault = due.pop() ?? faults[Math.floor(random() * faults.length)];
+    if (!fault) break;
+    await delay(random() * 1000);
+    const began = performance.now();
+    await fault.run();
+    await recover();
+    const seconds = Math.round((performance.now() - began) / 1000);
+    slowest[fault.name] = Math.max(slowest[fault.name] ?? 0, seconds);
+  }
+  return slowest;
+}
+
+describe.skipIf(!hasHaproxy || !hasRedisServer)('several processes of each service, engines with replicas', () => {
+  it(
+    'lose nothing, carry out nothing twice and show no foreign data while each fails, and while they are upgraded',
+    async () => {
+      const { db, httpUrl, mqttUrl, teltonikaPort } = installation;
+      const application = await createApplication(db, unthrottled);
+      const execute = (_vehicle: unknown, { id }: { id: string }) => void executed.push(id);
+      const load: Load = await startLoad({ db, mqttUrl, devices: scale.devices });
+      const obedient = await startLoad({ db, mqttUrl, application, execute, devices: 4, pauseMs: 500 });
+      const teltonika = await startTeltonikaLoad(db, {
+        ...{ port: teltonikaPort, devices: Math.ceil(scale.devices / 4), transports: ['tcp'], pauseMs: 5000 },
+      });
+      const [vehicle] = load.vehicles;
+      const foreign = vehicle ?? (await createVehicle(db, await createApplication(db)));
+      const client = createApiClient(httpUrl, { 'x-service-token': application.token });
+      const hook = { url: receiver.url, types: ['booking.created'] };
+      await eventually(async () => expect((await client.post('/v1/x/webhooks', hook)).status).toBe(200), 60_000);
+      await obedient.progress(1);
+      const requesters = new Requesters(httpUrl, application, obedient.vehicles, foreign);
+      const recover = () => Promise.all([load.progress(1), obedient.progress(1), teltonika.progress()]);
+
+      const slowest = await runFaults(recover);
+      const upgraded = scale.patient ? await installation.upgrade() : 0;
+      await recover();
+      await requesters.stop();
+      const readings = await Promise.all([load.finish(), obedient.finish(), teltonika.finish()]);
+      expect(requesters.faults).toEqual([]);
+      await expectCommandsOnce(application, requesters);
+      await expectBookingsOnce(application, requesters);
+      await expectDelivered(application, requesters);
+      await report('an installation of several processes', {
+        ...{ devices: scale.devices + 4 + Math.ceil(scale.devices / 4), seconds: scale.installationMs / 1000 },
+        ...{ readings: readings.reduce((sum, count) => sum + count, 0), upgraded, reads: requesters.reads },
+        ...{ commands: requesters.commands.size, executed: executed.length, bookings: requesters.bookings.size },
+        ...slowest,
+      });
+    },
+    timeoutMs,
+  );
+});
