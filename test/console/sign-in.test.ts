@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     const options = signedInOptions(setup.platform.httpUrl, cookie);
     const { page } = await watchPage(setup.browser, setup.platform.httpUrl, options);
     await page.goto('/docs#/alarms/getAlarms');
-    await page.locator('tr[data-param-name] select[aria-label]').first().waitFor();
+    await page.locator('tr[data-param-name] select[aria-label]').first().waitFor({ timeout: 60_000 });
     expect(await findBarriers(page, ['select-name', 'label'])).toEqual([]);
     await page.context().close();
   });
