@@ -212,26 +212,33 @@ interface ChoiceOptions<Word extends string> {
   readonly onChoose: (value: Word) => void;
 }
 
-/** A radio group for a few options. */
+/** A radio group for a few options; its label is for screen readers. */
 export function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
   return (
+    <fieldset class="choice">
+      <legend class="visually-hidden">{label}</legend>
+      {options.map(([value, text]) => (
+        <label key={value}>
+          <input
+            class="visually-hidden"
+            type="radio"
+            name={name}
+            checked={chosen === value}
+            onChange={() => onChoose(value)}
+          />
+          {text}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** A radio group for a few options, with a visible label. */
+export function LabelledChoice<Word extends string>(options: ChoiceOptions<Word>) {
+  return (
     <div class="field">
-      <span>{label}</span>
-      <fieldset class="choice">
-        <legend class="visually-hidden">{label}</legend>
-        {options.map(([value, text]) => (
-          <label key={value}>
-            <input
-              class="visually-hidden"
-              type="radio"
-              name={name}
-              checked={chosen === value}
-              onChange={() => onChoose(value)}
-            />
-            {text}
-          </label>
-        ))}
-      </fieldset>
+      <span>{options.label}</span>
+      <Choice {...options} />
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 import { CloseIcon } from '../layout/icons.tsx';
-import { Choice, errorOf, Labelled, type LabelledOptions } from './fields.tsx';
+import { errorOf, Labelled, LabelledChoice, type LabelledOptions } from './fields.tsx';
 import { SearchBox, typingMs } from './search-box.tsx';
 
 type TableVehicle = Schema<'TableVehicle'>;
@@ -226,7 +226,7 @@ export function VehicleScope({ appId, scope: { isForAll, vehicles }, mayBeAll, f
   return (
     <>
       {mayBeAll && (
-        <Choice
+        <LabelledChoice
           label={text.appliesTo}
           name="scope"
           chosen={isForAll ? 'all' : 'listed'}

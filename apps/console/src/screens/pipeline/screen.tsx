@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, CallFailure, messageOf, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { Choice } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
@@ -219,21 +220,13 @@ function Services() {
 function PeriodChoice({ period }: { period: { value: Period } }) {
   const { pipeline: text } = texts.value;
   return (
-    <fieldset class="choice">
-      <legend class="visually-hidden">{text.interval}</legend>
-      {(Object.keys(periods) as Period[]).map((one) => (
-        <label key={one}>
-          <input
-            class="visually-hidden"
-            type="radio"
-            name="period"
-            checked={period.value === one}
-            onChange={() => assign(period, one)}
-          />
-          {text.periods[one]}
-        </label>
-      ))}
-    </fieldset>
+    <Choice
+      label={text.interval}
+      name="period"
+      chosen={period.value}
+      options={(Object.keys(periods) as Period[]).map((one) => [one, text.periods[one]] as const)}
+      onChoose={(one) => assign(period, one)}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import './sign-in.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { readFields } from '../../parts/forms/fields.tsx';
+import { Choice, readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
@@ -64,21 +64,13 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
 
   return (
     <form class="sign-in-form" ref={form} onSubmit={(event) => void submit(event)}>
-      <fieldset class="choice">
-        <legend class="visually-hidden">{text.as}</legend>
-        {(['operator', 'user'] as const).map((one) => (
-          <label key={one}>
-            <input
-              class="visually-hidden"
-              type="radio"
-              name="kind"
-              checked={kind.value === one}
-              onChange={() => assign(kind, one)}
-            />
-            {text[one]}
-          </label>
-        ))}
-      </fieldset>
+      <Choice
+        label={text.as}
+        name="kind"
+        chosen={kind.value}
+        options={(['operator', 'user'] as const).map((one) => [one, text[one]] as const)}
+        onChoose={(one) => assign(kind, one)}
+      />
       {kind.value === 'operator' ? (
         <TextField label={text.name} name="name" autocomplete="username" before={operator?.name} />
       ) : (

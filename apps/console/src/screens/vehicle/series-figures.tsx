@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { Choice } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { type Band, type Bounds, Chart } from '../../parts/time/chart.tsx';
@@ -231,21 +232,13 @@ export function PeriodBar({ window }: { window: Window }) {
   };
   return (
     <>
-      <fieldset class="choice">
-        <legend class="visually-hidden">{text.interval}</legend>
-        {(Object.keys(periods) as Period[]).map((one) => (
-          <label key={one}>
-            <input
-              class="visually-hidden"
-              type="radio"
-              name="period"
-              checked={period === one}
-              onChange={() => changeQuery({ period: one, until: undefined })}
-            />
-            {text.periods[one]}
-          </label>
-        ))}
-      </fieldset>
+      <Choice
+        label={text.interval}
+        name="period"
+        chosen={period}
+        options={(Object.keys(periods) as Period[]).map((one) => [one, text.periods[one]] as const)}
+        onChoose={(one) => changeQuery({ period: one, until: undefined })}
+      />
       <Button onClick={() => move(-periods[period])}>{trips.earlier}</Button>
       <Button disabled={window.until === undefined} onClick={() => move(periods[period])}>
         {trips.later}
