@@ -18,7 +18,7 @@ import type { GeometryCollection, Topology } from 'topojson-specification';
 import fineUrl from 'world-atlas/countries-50m.json?url';
 import coarseUrl from 'world-atlas/countries-110m.json?url';
 import { isDark, preferences } from '../../preferences.ts';
-import { addDetail, beforeCaller } from './detail.ts';
+import { addDetail, beforeCaller, streetZoom } from './detail.ts';
 import { type MapPalette, paletteOf } from './palette.ts';
 
 type World = Topology<{ countries: GeometryCollection<{ name: string }> }>;
@@ -94,8 +94,6 @@ setWorkerUrl(workerUrl);
 const nothing = (): FeatureCollection => ({ type: 'FeatureCollection', features: [] });
 /** From this zoom on the coast of the coarse world looks wrong. */
 const fineZoom = 3.5;
-/** From this zoom on the detail of the map covers the coast. */
-const streetZoom = 8;
 
 function worldLayers({ sea, land, border, label, halo }: MapPalette): LayerSpecification[] {
   return [

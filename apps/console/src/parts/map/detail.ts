@@ -14,6 +14,8 @@ import type { Detail } from './pmtiles.ts';
 export const beforeCaller = 'end-of-base-map';
 /** Begins the names of sources and layers of the detail, which are not ours to choose. */
 const prefix = 'detail-';
+/** From this zoom on the detail of the map covers the coast. */
+export const streetZoom = 8;
 /** After so many failures without a tile in between the map does without. */
 const maxFailures = 3;
 
@@ -74,6 +76,8 @@ function draw(map: MapLibreMap, { sources, layers, glyphs, sprite }: Detail): vo
     map.addLayer({ ...layer, ...source, id: prefix + layer.id } as LayerSpecification, beforeCaller);
   }
   map.setLayoutProperty('country-names', 'visibility', 'none');
+  // Beside streets, outlines at 1:50m are wrong by hundreds of metres.
+  map.setLayerZoomRange('borders', 0, streetZoom);
 }
 
 function remove(map: MapLibreMap): void {
@@ -82,6 +86,7 @@ function remove(map: MapLibreMap): void {
   for (const name of Object.keys(sources)) if (name.startsWith(prefix)) map.removeSource(name);
   map.setGlyphs(null);
   map.setLayoutProperty('country-names', 'visibility', 'visible');
+  map.setLayerZoomRange('borders', 0, 24);
 }
 
 /** Calls back once when the source of the detail keeps failing. */
