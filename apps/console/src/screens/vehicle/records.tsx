@@ -9,6 +9,7 @@ import { actingFor, isOperator } from '../../session.ts';
 import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { TableSection } from './access.tsx';
+import { groupName } from './values.tsx';
 
 type Reading = Schema<'RecordedReading'>;
 
@@ -88,7 +89,7 @@ function ReadingRow({ reading }: { reading: Reading }) {
           <strong title={formatFull(time)}>{formatTime(time)}</strong>
           <span class="muted">{`${text.received} ${formatTime(receivedAt)}`}</span>
           <span class="muted">{about}</span>
-          <span>{Object.keys(groups).join(', ')}</span>
+          <span>{Object.keys(groups).map(groupName).join(', ')}</span>
         </summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
         <pre class="code" tabIndex={0}>

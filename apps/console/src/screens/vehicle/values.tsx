@@ -34,7 +34,7 @@ function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
   const { value, unit, time } = shown;
   return (
     <tr>
-      <td class="muted group-name">{groupName(shown)}</td>
+      <td class="muted group-name">{groupName(shown.group)}</td>
       <th scope="row">
         <ValueName vehicleId={vehicleId} value={shown} />
       </th>
@@ -44,13 +44,15 @@ function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
   );
 }
 
-function groupName({ group }: Value): string {
+/** The name of a group of readings in the language of the page. */
+export function groupName(group: string): string {
   const groups: Readonly<Record<string, string>> = texts.value.vehiclePage.groups;
   return groups[group] ?? group;
 }
 
 /** The text to search: the shown name and that of the interface. */
-const searchedText = (value: Value): string => `${groupName(value)} ${nameOfValue(value)} ${value.name}`.toLowerCase();
+const searchedText = (value: Value): string =>
+  `${groupName(value.group)} ${nameOfValue(value)} ${value.name}`.toLowerCase();
 
 /** Every latest value of a vehicle, CAN data and sensors included, to search; each opens its chart. */
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
