@@ -125,16 +125,15 @@ export function DevicesTable() {
           onSearch={(search) => open({ ...readRequest(), search })}
         />
         <Filters request={request} />
-        <span class="spacer" />
         {hasRole('operator') && (
-          <>
+          <div class="screen-actions">
             <a class="button" href="/devices?add=file">
               {text.addMany}
             </a>
             <a class="button primary" href="/devices?add=one">
               {text.add}
             </a>
-          </>
+          </div>
         )}
       </div>
       <DataTable

@@ -231,29 +231,30 @@ function VehiclesTable() {
           onSearch={(search) => open({ ...readRequest(), search })}
         />
         <StateChoice request={request} />
-        <span class="spacer" />
-        {chosenVehicles.value.length > 0 && (
-          <a class="button primary" href={`/replay?vehicles=${chosenVehicles.value.join(',')}`}>
-            {texts.value.replay.open(chosenVehicles.value.length)}
+        <div class="screen-actions">
+          {chosenVehicles.value.length > 0 && (
+            <a class="button primary" href={`/replay?vehicles=${chosenVehicles.value.join(',')}`}>
+              {texts.value.replay.open(chosenVehicles.value.length)}
+            </a>
+          )}
+          <ColumnChoice shown={names} />
+          <a class="button" href={`/v1/x/vehicles?${csv}`} download="vehicles.csv" data-load>
+            {text.download}
           </a>
-        )}
-        <ColumnChoice shown={names} />
-        <a class="button" href={`/v1/x/vehicles?${csv}`} download="vehicles.csv" data-load>
-          {text.download}
-        </a>
-        <a class="button" href="/exports">
-          {texts.value.exports.title}
-        </a>
-        {hasRole('operator') && (
-          <>
-            <a class="button" href="/vehicles?add=file">
-              {guide.addMany}
-            </a>
-            <a class="button primary" href="/vehicles?add=one">
-              {guide.add}
-            </a>
-          </>
-        )}
+          <a class="button" href="/exports">
+            {texts.value.exports.title}
+          </a>
+          {hasRole('operator') && (
+            <>
+              <a class="button" href="/vehicles?add=file">
+                {guide.addMany}
+              </a>
+              <a class="button primary" href="/vehicles?add=one">
+                {guide.add}
+              </a>
+            </>
+          )}
+        </div>
       </div>
       <Rows request={request} names={names} />
     </div>
