@@ -105,7 +105,8 @@ function Uploads({ uploads }: { uploads: DeviceDetail['uploads'] }) {
       {uploads.length === 0 ? (
         <p class="muted">{text.noUploads}</p>
       ) : (
-        <div class="table-frame scrolls">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+        <section class="table-frame scrolls" tabIndex={0} aria-label={text.uploads}>
           <table class="table">
             <thead>
               <tr>
@@ -130,7 +131,7 @@ function Uploads({ uploads }: { uploads: DeviceDetail['uploads'] }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
     </section>
   );
