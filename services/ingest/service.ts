@@ -69,9 +69,10 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     live: { concurrency: uploadTransactions * jobsPerTransaction, process: processors.uploads },
     late: { concurrency: uploadTransactions * lateJobsPerTransaction, process: processors.lateUploads },
     onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
+    onStopped: (queue) => delayed.stopped(queue),
   });
   host.onStop('upload workers', () => workers.close());
-  return { delayed, progress, changes, isRunning: () => workers.isRunning };
+  return { delayed, progress, changes, workers };
 }
 
 /** Records what this process stored and how late, for the history of the pipeline. */
@@ -108,15 +109,15 @@ export const ingestService: Service<Http> = {
     createGapMetrics(host.metrics, db);
     createDatabaseMetrics(host.metrics, db);
     await scheduleTrips(db, host);
-    const { delayed, progress, changes, isRunning } = await startUploadWorkers(host);
+    const { delayed, progress, changes, workers } = await startUploadWorkers(host);
     await scheduleMaintenance(db, host, new FrameRedecoding(db, changes));
     host.onStop('ingest samples', recordIngestSamples(host, db, delayed));
     await scheduleAlarms(db, host, { changes, oldestUploadMs: () => delayed.oldestAgeMs() });
     const startedAt = performance.now();
     return {
       async health() {
-        if (!isRunning()) return { ok: false, state: 'not processing uploads' };
-        if (progress.fault !== undefined) return { ok: false, state: progress.fault };
+        const fault = workers.fault ?? progress.fault;
+        if (fault !== undefined) return { ok: false, state: fault };
         const delaySeconds = Math.floor((await delayed.oldestAgeMs()) / 1000);
         if (delaySeconds > limits.maxUploadDelaySeconds) {
           return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };

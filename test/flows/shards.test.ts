@@ -5,8 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brokerService } from '@odograph/broker/service';
 import type { Database } from '@odograph/database/database';
 import { ingestService } from '@odograph/ingest/service';
+import { ShardWorkers } from '@odograph/ingest/upload/shard-workers';
 import { countShardJobs, openShardQueues, shardOf } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
@@ -14,9 +16,10 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { freePort } from '@odograph/testkit/free-port';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { startTestPlatform, type TestPlatform, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { startTcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
 
 const start = 1_763_712_000;
 const closes: (() => unknown)[] = [];
@@ -163,3 +166,33 @@ it('when one of two ingests is killed, the other stores the uploads of all shard
   await awaitStored(broker.db, fleet, until);
   await eventually(async () => expect(await countJobs(broker.config, 4)).toEqual([0, 0, 0, 0]), 30_000);
 }, 120_000);
+
+it.skipIf(!inject('isNativeDatabase'))(
+  'an ingest whose database connection goes silent leaves its shard to another, and stops working it',
+  async () => {
+    const config = await testConfig();
+    const url = new URL(config.DATABASE_URL);
+    const proxy = await startTcpProxy(Number(url.port || 5432));
+    closes.push(() => proxy.close());
+    url.host = `127.0.0.1:${proxy.port}`;
+    const startWorkers = (databaseUrl: string) => {
+      const workers = new ShardWorkers({
+        ...{ config: { ...config, DATABASE_URL: databaseUrl }, logger: createLogger('silent') },
+        live: { process: async () => undefined, concurrency: 1 },
+        late: { process: async () => undefined, concurrency: 1 },
+        onFailure: () => undefined,
+        onStopped: () => undefined,
+      });
+      closes.push(() => workers.close());
+      return workers;
+    };
+    const first = startWorkers(url.href);
+    await eventually(async () => expect(first.shards).toEqual([0]), 30_000);
+    const second = startWorkers(config.DATABASE_URL);
+    proxy.silence();
+    await eventually(async () => expect(second.shards).toEqual([0]), 30_000);
+    proxy.mend();
+    await eventually(async () => expect([first.shards, second.shards]).toEqual([[], [0]]), 30_000);
+  },
+  120_000,
+);

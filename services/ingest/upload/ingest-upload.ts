@@ -22,20 +22,25 @@ import { BatchStore } from './store-batch.ts';
 /** Tracks how long live uploads wait to be stored. */
 export class DelayedUploads {
   readonly #shards: readonly Pick<ShardQueues, 'shard' | 'uploads'>[];
-  /** Wall-clock time since which each job of this process has been waiting. */
-  readonly #processing = new Map<string, number>();
+  /** Jobs of this process, with the wall-clock time since which each has been waiting. */
+  readonly #processing = new Map<string, Pick<TypedJob<'uploads'>, 'queueName' | 'timestamp'>>();
 
   constructor(shards: readonly Pick<ShardQueues, 'shard' | 'uploads'>[]) {
     this.#shards = shards;
   }
 
   /** Call it for every attempt: a failed job is still waiting. */
-  started({ id = '', timestamp }: TypedJob<'uploads'>): void {
-    this.#processing.set(id, timestamp);
+  started({ id = '', queueName, timestamp }: TypedJob<'uploads'>): void {
+    this.#processing.set(id, { queueName, timestamp });
   }
 
   stored({ id = '' }: TypedJob<'uploads'>): void {
     this.#processing.delete(id);
+  }
+
+  /** Forgets the jobs of a queue that this process works no longer: another process stores them. */
+  stopped(queue: string): void {
+    for (const [id, { queueName }] of this.#processing) if (queueName === queue) this.#processing.delete(id);
   }
 
   /**
@@ -53,8 +58,8 @@ export class DelayedUploads {
       throw new Error(`${names}Redis is unreachable; if it exited, see its log (a full disk ends it)`);
     }
     const oldest = waiting.flatMap((jobs) => (jobs.status === 'fulfilled' ? jobs.value : []));
-    const since = [...this.#processing.values(), ...oldest.map(({ timestamp }) => timestamp)];
-    return since.reduce((age, one) => Math.max(age, Date.now() - one), 0);
+    const jobs = [...this.#processing.values(), ...oldest];
+    return jobs.reduce((age, { timestamp }) => Math.max(age, Date.now() - timestamp), 0);
   }
 }
 

@@ -7,6 +7,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, inject, it } from 'vitest';
+import { DelayedUploads } from './ingest-upload.ts';
 import { lockClassOf, ShardWorkers } from './shard-workers.ts';
 
 const closes: (() => unknown)[] = [];
@@ -20,7 +21,7 @@ function startWorkers(config: ResolvedConfig) {
   const process = async ({ data }: { data: { uploads: readonly QueuedUpload[] } }) =>
     void processed.push(...data.uploads.map(({ deviceId }) => deviceId));
   const workers = new ShardWorkers({
-    ...{ config, logger: createLogger('silent'), onFailure: () => undefined },
+    ...{ config, logger: createLogger('silent'), onFailure: () => undefined, onStopped: () => undefined },
     live: { process, concurrency: 8 },
     late: { process, concurrency: 8 },
   });
@@ -100,6 +101,40 @@ describe('ingest processes', { timeout: 60_000 }, () => {
       expect([next !== undefined, next === holder]).toEqual([true, false]);
       expect(shardsOf(first, second)).toEqual([0]);
     }, 30_000);
+  });
+
+  it('forget a job that they hand over unfinished', async () => {
+    const config = await testConfig();
+    const { queues, close } = openShardQueues(config);
+    closes.push(close);
+    const delayed = new DelayedUploads([]);
+    let attempts = 0;
+    const workers = new ShardWorkers({
+      ...{ config, logger: createLogger('silent'), onFailure: () => undefined },
+      live: {
+        async process(job) {
+          delayed.started(job);
+          attempts += 1;
+          throw new Error('not stored');
+        },
+        concurrency: 1,
+      },
+      late: { process: async () => undefined, concurrency: 1 },
+      onStopped: (queue) => delayed.stopped(queue),
+    });
+    let closing: Promise<void> | undefined;
+    const stop = () => (closing ??= workers.close());
+    closes.push(stop);
+    await queues[0]?.uploads.add(
+      'uploads',
+      { uploads: [], devices: 0, bytes: 0 },
+      { jobId: 'unfinished', timestamp: 1 },
+    );
+    await eventually(async () => expect(attempts).toBeGreaterThan(0), 30_000);
+    expect(await delayed.oldestAgeMs()).toBeGreaterThan(0);
+    await stop();
+    expect(await delayed.oldestAgeMs()).toBe(0);
+    expect(await queues[0]?.uploads.getWaitingCount()).toBe(1);
   });
 
   it('process the jobs of every shard, also when the locks of all connections are shared', async () => {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { openConnection } from '@odograph/database/database';
-import { isPooled } from '@odograph/database/pool';
+import { createPool, isPooled } from '@odograph/database/pool';
 import { openWorker, type WorkOptions } from '@odograph/queue/queues';
 import { findRetiredShards, listUploadShards, type UploadShard } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -9,13 +8,14 @@ import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import { maxUploadShards } from '@odograph/runtime/settings';
-
-type Client = Awaited<ReturnType<typeof openConnection>>['client'];
+import type { Pool, PoolClient } from 'pg';
 
 /** Interval of the checks for shards without an ingest process. */
 const checkMs = 2000;
 /** PostgreSQL ends the session of a process that does not check for this long, and so frees its shards. */
-const silentSession = '10s';
+const silentSessionMs = 10_000;
+/** Longer than a transaction, for which a shard that is handed over waits. */
+const maxUncheckedMs = 45_000;
 const retiredCheckMs = 10_000;
 
 /** Key of the lock that each ingest process shares; the others are those of shards. */
@@ -32,23 +32,26 @@ const lockKeyOf = ({ server, shard }: UploadShard): number => server * maxUpload
  * the process ends or hangs. Two processes that work one shard for a moment would only wait for each other's row locks.
  */
 class ShardSession {
-  readonly #client: Client;
+  readonly #client: PoolClient;
   readonly #lockClass: number;
 
-  private constructor(client: Client, lockClass: number) {
+  private constructor(client: PoolClient, lockClass: number) {
     this.#client = client;
     this.#lockClass = lockClass;
   }
 
-  static async open(config: ResolvedConfig, onEnd: () => void): Promise<ShardSession> {
-    const { client } = await openConnection(config.DATABASE_URL, 'ingest-shards');
-    client.on('error', onEnd);
-    client.on('end', onEnd);
-    const session = new ShardSession(client, lockClassOf(config));
-    await client.query(`select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, $3)`, [
-      ...[silentSession, session.#lockClass, presenceKey],
-    ]);
-    return session;
+  static async open(pool: Pool, lockClass: number): Promise<ShardSession> {
+    const session = new ShardSession(await pool.connect(), lockClass);
+    try {
+      await session.#client.query(
+        "select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, $3)",
+        [String(silentSessionMs), lockClass, presenceKey],
+      );
+      return session;
+    } catch (error) {
+      session.end();
+      throw error;
+    }
   }
 
   /** Returns how many of so many shards this process should work: an equal part, the rest by those that hold more. */
@@ -67,7 +70,7 @@ class ShardSession {
   async acquire(shard: UploadShard): Promise<boolean> {
     const { rows } = await this.#client.query<{ acquired: boolean }>(
       'select pg_try_advisory_lock($1, $2) as acquired',
-      [...[this.#lockClass, lockKeyOf(shard)]],
+      [this.#lockClass, lockKeyOf(shard)],
     );
     return rows[0]?.acquired === true;
   }
@@ -76,10 +79,9 @@ class ShardSession {
     await this.#client.query('select pg_advisory_unlock($1, $2)', [this.#lockClass, lockKeyOf(shard)]);
   }
 
-  async close(): Promise<void> {
-    // The embedded database shares its locks among all connections.
-    await this.#client.query('select pg_advisory_unlock_shared($1, $2)', [this.#lockClass, presenceKey]);
-    await this.#client.end();
+  /** Ends the connection, and with it the locks. */
+  end(): void {
+    this.#client.release(true);
   }
 }
 
@@ -92,6 +94,8 @@ export interface ShardWorkersOptions {
   readonly live: LaneOptions<'uploads'>;
   readonly late: LaneOptions<'late-uploads'>;
   onFailure(error: Error, jobId: string | undefined): void;
+  /** Called once this process works a queue of live uploads no longer; jobs in progress may be unfinished. */
+  onStopped(queue: string): void;
 }
 
 /** The workers of one shard. */
@@ -108,21 +112,30 @@ interface WorkedShard {
 export class ShardWorkers {
   readonly #options: ShardWorkersOptions;
   readonly #servers: readonly Redis[];
+  readonly #pool: Pool;
   readonly #worked = new Map<number, WorkedShard>();
   readonly #end = new AbortController();
   readonly #checks: Promise<void>;
   #session: ShardSession | undefined;
+  #checkedAtMs = performance.now();
+  #hasFailed = false;
   #retired: UploadShard[] = [];
   #retiredCheckedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ShardWorkersOptions) {
     this.#options = options;
-    this.#servers = redisServers(options.config.REDIS_URL).map((url) => connectRedis(url, options.logger));
+    const { config, logger } = options;
+    this.#servers = redisServers(config.REDIS_URL).map((url) => connectRedis(url, logger));
+    this.#pool = createPool({ url: config.DATABASE_URL, name: 'ingest-shards', size: 1, silenceMs: silentSessionMs });
     this.#checks = this.#checkRepeatedly();
   }
 
-  get isRunning(): boolean {
-    return [...this.#worked.values()].every(({ workers }) => workers.every((worker) => worker.isRunning()));
+  /** Describes why shards may be without a process; undefined while this one works its own. */
+  get fault(): string | undefined {
+    const workers = [...this.#worked.values()].flatMap((worked) => worked.workers);
+    if (workers.some((worker) => !worker.isRunning())) return 'not processing uploads';
+    const uncheckedMs = performance.now() - this.#checkedAtMs;
+    return uncheckedMs < maxUncheckedMs ? undefined : `shards not checked for ${Math.floor(uncheckedMs / 1000)} s`;
   }
 
   /** Lists the shards that this process works. */
@@ -135,24 +148,34 @@ export class ShardWorkers {
     this.#end.abort();
     await this.#checks;
     await Promise.all([...this.#worked.values()].map((worked) => this.#stop(worked)));
-    await this.#session?.close().catch(() => undefined);
+    this.#endSession();
+    await this.#pool.end();
     for (const redis of this.#servers) redis.disconnect();
   }
 
   async #checkRepeatedly(): Promise<void> {
     const { signal } = this.#end;
     while (!signal.aborted) {
-      // Without a database, nothing can be stored anyway; workers stay.
-      await this.#check().catch((err: unknown) => this.#options.logger.debug({ err }, 'shards not checked'));
+      try {
+        await this.#check();
+        this.#checkedAtMs = performance.now();
+        this.#hasFailed = false;
+      } catch (err) {
+        // Without a database, nothing can be stored anyway; workers stay.
+        this.#endSession();
+        if (!this.#hasFailed) this.#options.logger.warn({ err }, 'shards not checked; retrying');
+        this.#hasFailed = true;
+      }
       await delay(checkMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
   async #check(): Promise<void> {
     const { config } = this.#options;
-    if (isPooled(config.DATABASE_URL)) return this.#workAll();
-    const session = this.#session ?? (await this.#openSession());
     const shards = await this.#findShards();
+    if (isPooled(config.DATABASE_URL)) return this.#workAll(shards);
+    this.#session ??= await ShardSession.open(this.#pool, lockClassOf(config));
+    const session = this.#session;
     await this.#keepLocked(session, new Set(shards.map(lockKeyOf)));
     const share = await session.fairShare(shards.length);
     for (const worked of [...this.#worked.values()].slice(share)) await this.#release(session, worked);
@@ -164,6 +187,13 @@ export class ShardWorkers {
     this.#divideConcurrency();
   }
 
+  /** Ends the session; the next one asks for the locks of the worked shards again. */
+  #endSession(): void {
+    this.#session?.end();
+    this.#session = undefined;
+    for (const worked of this.#worked.values()) worked.isLocked = false;
+  }
+
   /** Stops shards that are drained, and those that another process took while this one had no session. */
   async #keepLocked(session: ShardSession, listed: ReadonlySet<number>): Promise<void> {
     for (const worked of this.#worked.values()) {
@@ -173,19 +203,8 @@ export class ShardWorkers {
     }
   }
 
-  async #openSession(): Promise<ShardSession> {
-    const session = await ShardSession.open(this.#options.config, () => {
-      if (this.#session !== session) return;
-      this.#session = undefined;
-      for (const worked of this.#worked.values()) worked.isLocked = false;
-    });
-    this.#session = session;
-    return session;
-  }
-
   /** Works every shard, as other processes then do: a pooler shares its sessions, so their locks say nothing. */
-  async #workAll(): Promise<void> {
-    const shards = await this.#findShards();
+  async #workAll(shards: readonly UploadShard[]): Promise<void> {
     const listed = new Set(shards.map(lockKeyOf));
     for (const worked of this.#worked.values()) if (!listed.has(lockKeyOf(worked.shard))) await this.#stop(worked);
     for (const shard of shards) {
@@ -231,5 +250,6 @@ export class ShardWorkers {
   async #stop(worked: WorkedShard): Promise<void> {
     this.#worked.delete(lockKeyOf(worked.shard));
     await Promise.all(worked.workers.map((worker) => worker.close()));
+    this.#options.onStopped(worked.workers[0].name);
   }
 }
