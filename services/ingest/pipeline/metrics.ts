@@ -16,13 +16,30 @@ function addGauge(registry: Registry, name: string, help: string, read: () => nu
   });
 }
 
+type CountedShard = Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>;
+
+function addQueueDepth(registry: Registry, shards: readonly CountedShard[]): void {
+  new Gauge({
+    name: 'odograph_ingest_queue_depth_jobs',
+    help: 'Micro-batches of uploads that are not stored yet, by shard',
+    labelNames: ['shard'] as const,
+    registers: [registry],
+    async collect() {
+      const count = async (one: CountedShard) =>
+        this.set({ shard: one.shard }, await countShardJobs(one).catch(() => Number.NaN));
+      await Promise.all(shards.map(count));
+    },
+  });
+}
+
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
 /** Registers the metrics of ingest. @param shards whose unfinished jobs are counted, once a scrape */
 export function createIngestMetrics(
   registry: Registry,
-  shards: readonly Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>[],
+  shards: readonly CountedShard[],
   progress: { readonly stalledSeconds: number },
+  delayed: { oldestAgeMs(): Promise<number> },
 ) {
   addGauge(
     registry,
@@ -30,17 +47,13 @@ export function createIngestMetrics(
     'Time that uploads have been waiting while this process stores none',
     () => progress.stalledSeconds,
   );
-  new Gauge({
-    name: 'odograph_ingest_queue_depth_jobs',
-    help: 'Micro-batches of uploads that are not stored yet, by shard',
-    labelNames: ['shard'] as const,
-    registers: [registry],
-    async collect() {
-      const count = async (one: (typeof shards)[number]) =>
-        this.set({ shard: one.shard }, await countShardJobs(one).catch(() => Number.NaN));
-      await Promise.all(shards.map(count));
-    },
-  });
+  addGauge(
+    registry,
+    'odograph_ingest_oldest_job_seconds',
+    'Age of the oldest job of live uploads in all shards',
+    async () => (await delayed.oldestAgeMs()) / 1000,
+  );
+  addQueueDepth(registry, shards);
   return {
     readings: new Counter({
       name: 'odograph_ingest_readings_total',
