@@ -11,18 +11,22 @@ import { consoleService } from './service.ts';
 const planted = 'PLANTED-48.8566';
 let connection: { redisUrl: string; prefix: string };
 
-const platform = await usePlatform([consoleService]);
+const platform = await usePlatform([consoleService], { UPLOAD_SHARDS: '2' });
 const { admin } = platform;
 connection = { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX };
 
 /** Creates a failed job with the planted text in every member of a job, and returns its id. */
-async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenance', data: object): Promise<string> {
-  const queue = openQueue(name, connection);
+async function plantFailedJob(
+  name: 'uploads' | 'acknowledgements' | 'maintenance',
+  data: object,
+  shard = 0,
+): Promise<string> {
+  const queue = openQueue(name, { ...connection, shard });
   await queue.waitUntilReady();
   const job = await queue.add(name, data as never, { attempts: 1 });
   await job.log(planted);
   const worker = new Worker(
-    name,
+    queue.name,
     async (running) => {
       await running.updateProgress({ seen: planted });
       throw new Error(`could not store ${planted}`);
@@ -112,19 +116,22 @@ describe('the queue page', () => {
       'late-uploads',
       'maintenance',
       'uploads',
+      '{late-uploads-1}',
+      '{uploads-1}',
     ]);
   });
 
   it('never shows a payload in data, progress, errors, logs or options', async () => {
     const uploads = [{ deviceId: 'd1', receivedAtMs: 1, text: `{"latitude":"${planted}"}` }];
     const upload = await plantFailedJob('uploads', { uploads, devices: 1, bytes: 32 });
+    const ofShard = await plantFailedJob('uploads', { uploads, devices: 1, bytes: 32 }, 1);
     const acknowledgement = await plantFailedJob('acknowledgements', {
       deviceId: 'd1',
       receivedAtMs: 1,
       text: planted,
     });
     const maintenance = await plantFailedJob('maintenance', { task: 'compress', text: planted });
-    const jobs = { uploads: upload, acknowledgements: acknowledgement, maintenance };
+    const jobs = { uploads: upload, '{uploads-1}': ofShard, acknowledgements: acknowledgement, maintenance };
     for (const [name, id] of Object.entries(jobs)) {
       for (const path of [
         `?activeQueue=${name}&status=latest&page=1&jobsPerPage=10`,
