@@ -6,8 +6,8 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
-import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+import { closePages, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, createTestFleet, openAs, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
 let browser: Browser;
@@ -15,10 +15,9 @@ let fleet: TestFleet;
 let name: string;
 let api: ReturnType<typeof clientWithToken>;
 
-/** Signs in as a person does, and opens an address. */
 async function open(path: string, account = name): Promise<WatchedPage> {
   const watched = await watchPage(browser, platform.httpUrl);
-  await openSignedIn(watched, path, { name: account, password });
+  await openAs(platform, watched, path, account);
   return watched;
 }
 

@@ -20,7 +20,7 @@ import {
   watchLoads,
   watchPage,
 } from './browser.fixture.ts';
-import { createAccount, password } from './fleet.fixture.ts';
+import { createAccount, openAs, password } from './fleet.fixture.ts';
 
 let browser: Browser;
 let directory: string;
@@ -37,7 +37,7 @@ async function replace(content: Buffer): Promise<void> {
 
 async function openMap(on: TestPlatform, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const watched = await watchPage(browser, on.httpUrl, options);
-  await openSignedIn(watched, '/map', { name: await createAccount(on, { application }), password });
+  await openAs(on, watched, '/map', await createAccount(on, { application }));
   return watched;
 }
 
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     page.on('response', (response) => {
       if (response.url().endsWith('/v1/x/map/tiles')) statuses.add(response.status());
     });
-    await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
+    await openAs(platform, watched, '/map', await createAccount(platform, { application }));
     await expect.poll(middleOf(page), pollOptions).toBe(colours[colorScheme].earth);
     await page.locator('.maplibregl-ctrl-attrib', { hasText: 'Survey of Testland' }).waitFor({ state: 'attached' });
     expect({ statuses: [...statuses], errors, foreignRequests }).toEqual({

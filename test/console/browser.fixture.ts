@@ -76,11 +76,17 @@ export async function watchPage(
   return { page, errors, foreignRequests };
 }
 
+/** Returns the cookies of a signed-in browser. @param cookie of the operator's session */
+export function cookiesOf(domain: string, cookie: string) {
+  const [name = '', value = ''] = cookie.split('=');
+  return [
+    { ...{ name, value, domain }, path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Strict' as const },
+  ];
+}
+
 /** Returns options for a signed-in browser with stored preferences. @param cookie of the operator's session */
 export function signedInOptions(origin: string, cookie: string, preferences: object = {}): BrowserContextOptions {
-  const [name = '', value = ''] = cookie.split('=');
-  const place = { domain: new URL(origin).hostname, path: '/', expires: -1 };
-  const cookies = [{ name, value, ...place, httpOnly: true, secure: false, sameSite: 'Strict' as const }];
+  const cookies = cookiesOf(new URL(origin).hostname, cookie);
   const localStorage = [{ name: 'odograph-preferences', value: JSON.stringify(preferences) }];
   return { storageState: { cookies, origins: [{ origin, localStorage }] } };
 }
@@ -145,8 +151,8 @@ interface AxeResult {
 
 /** Lists the axe violations on the current page. @param rules default: all */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Evaluated by the debugger, to which the content security policy does not apply.
-  await page.evaluate(axe.source);
+  // Evaluated by the debugger, to which the content security policy does not apply; once, because its text is 600 kB.
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe.source);
   const { violations } = (await page.evaluate(
     `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
   )) as AxeResult;

@@ -5,9 +5,17 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { startBufferingProxy } from './buffering-proxy.fixture.ts';
-import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
+import {
+  createAccount,
+  createTestFleet,
+  endSessions,
+  openAs,
+  password,
+  reading,
+  type TestFleet,
+} from './fleet.fixture.ts';
 
 let platform: TestPlatform;
 let proxy: TcpProxy;
@@ -20,7 +28,7 @@ let fleet: TestFleet;
 async function openMap(origin: string): Promise<WatchedPage> {
   const watched = await watchPage(browser, origin);
   await watched.page.clock.install();
-  await openSignedIn(watched, '/map', { name: await createAccount(platform, fleet), password });
+  await openAs(platform, watched, '/map', await createAccount(platform, fleet));
   return watched;
 }
 
@@ -85,7 +93,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
   it('keeps the page when a screen cannot be loaded, and loads it on a further attempt', async () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
-    await openSignedIn(watched, '/profile', { name: await createAccount(platform, fleet), password });
+    await openAs(platform, watched, '/profile', await createAccount(platform, fleet));
     await page.getByLabel('Current password').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Alarms' }).click();
@@ -105,7 +113,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
     const name = await createAccount(platform, fleet);
-    await openSignedIn(watched, '/profile', { name, password });
+    await openAs(platform, watched, '/profile', name);
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('New password').fill('a password to be kept');
     await endSessions(platform, name);
@@ -123,7 +131,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
   it('is live again after a restart of the platform, and shows what it missed', async () => {
     const watched = await watchPage(browser, `http://127.0.0.1:${proxy.port}`);
     const { page } = watched;
-    await openSignedIn(watched, '/map', { name: await createAccount(platform, fleet), password });
+    await openAs(platform, watched, '/map', await createAccount(platform, fleet));
     await page.getByText('Live', { exact: true }).waitFor();
     await fleet.stop();
     await platform.stop();

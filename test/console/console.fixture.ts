@@ -9,15 +9,8 @@ import { createApplication, createUnlinkedVehicle, type TestApplication } from '
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser, Page } from 'playwright-core';
 import { loadServices } from '../../services/platform/services.ts';
-import {
-  closePages,
-  findBarriers,
-  openSignedIn,
-  startBrowser,
-  type WatchedPage,
-  watchPage,
-} from './browser.fixture.ts';
-import { createAccount, password } from './fleet.fixture.ts';
+import { closePages, findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, openAs } from './fleet.fixture.ts';
 
 /** A running platform with an application, and a browser to look at it with. */
 export interface ConsoleSetup {
@@ -30,7 +23,7 @@ export interface ConsoleSetup {
   readonly directory: string;
   /** Creates an operator of the application. @returns the name */
   accountOf(role: 'viewer' | 'operator' | 'administrator'): Promise<string>;
-  /** Signs in as an operator does, and opens an address. */
+  /** Opens an address in the session of an operator. */
   open(path: string, account: string): Promise<WatchedPage>;
   /** Creates a vehicle without a device. @returns its id */
   createNamedVehicle(plate: string): Promise<string>;
@@ -59,7 +52,7 @@ export async function startConsole(
     accountOf: (role) => createAccount(platform, { application }, role),
     async open(path, account) {
       const watched = await watchPage(browser, platform.httpUrl);
-      await openSignedIn(watched, path, { name: account, password });
+      await openAs(platform, watched, path, account);
       return watched;
     },
     async createNamedVehicle(plate) {

@@ -4,14 +4,17 @@ import {
   createApplication,
   createOperator,
   createVehicle,
+  signIn,
   type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
+import { cookiesOf, type WatchedPage } from './browser.fixture.ts';
 
 export const password = 'correct horse battery staple';
+const passwordHash = hashPassword(password);
 const home = { latitude: 48.8566, longitude: 2.3522 };
 const degreesPerReading = 0.0006;
 
@@ -57,9 +60,16 @@ export async function createAccount(
   fleet: Pick<TestFleet, 'application'> | undefined,
   role: 'viewer' | 'operator' | 'administrator' = 'operator',
 ): Promise<string> {
-  const passwordHash = await hashPassword(password);
   const limits = fleet && { applicationIds: [fleet.application.id] };
-  return (await createOperator(db, { role, ...limits, passwordHash })).name;
+  return (await createOperator(db, { role, ...limits, passwordHash: await passwordHash })).name;
+}
+
+/** Opens an address with a session of an operator; the form of the sign-in would take twice the CPU time. */
+export async function openAs({ db }: TestPlatform, { page }: WatchedPage, path: string, name: string): Promise<void> {
+  const { id } = await db.selectFrom('operator').select('id').where('name', '=', name).executeTakeFirstOrThrow();
+  const cookie = await signIn(db, { operator_id: id });
+  await page.context().addCookies(cookiesOf('127.0.0.1', cookie));
+  await page.goto(path);
 }
 
 /** Ends the sessions of an operator in every browser, as their expiry does. */

@@ -6,8 +6,8 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
-import { createAccount, password } from './fleet.fixture.ts';
+import { closePages, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, openAs } from './fleet.fixture.ts';
 
 interface Place {
   readonly latitude: number;
@@ -49,7 +49,7 @@ async function growFleet({ id }: TestApplication): Promise<void> {
 
 async function open(application: TestApplication, path: string): Promise<WatchedPage> {
   const watched = await watchPage(browser, platform.httpUrl);
-  await openSignedIn(watched, path, { name: await createAccount(platform, { application }), password });
+  await openAs(platform, watched, path, await createAccount(platform, { application }));
   return watched;
 }
 

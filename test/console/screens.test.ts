@@ -8,7 +8,15 @@ import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
 import { closePages, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
-import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
+import {
+  createAccount,
+  createTestFleet,
+  endSessions,
+  openAs,
+  password,
+  reading,
+  type TestFleet,
+} from './fleet.fixture.ts';
 
 let platform: TestPlatform;
 let proxy: TcpProxy;
@@ -18,10 +26,9 @@ let fleet: TestFleet;
 let name: string;
 let watched: WatchedPage;
 
-/** Signs in as a person does, and opens an address. */
 async function open(path: string, account = name): Promise<WatchedPage> {
   watched = await watchPage(browser, origin);
-  await openSignedIn(watched, path, { name: account, password });
+  await openAs(platform, watched, path, account);
   return watched;
 }
 
