@@ -57,7 +57,7 @@ describe('POST /v1/bluetooth-token', () => {
   });
 
   it('checks vehicle, level, dates and interval in this order', async () => {
-    expectFailure(await issue({ vehicleId: '1999999999', level: 'FLY', from: 'x' }), 404, 'UNKNOWN_VEHICLE');
+    expectFailure(await issue({ vehicleId: '2147483648', level: 'FLY', from: 'x' }), 404, 'UNKNOWN_VEHICLE');
     expectFailure(await issue({ level: 'FLY', from: 'x' }), 400, 'INVALID_LEVEL');
     expectFailure(await issue({ level: undefined }), 400, 'INVALID_LEVEL');
     for (const wrong of ['x', '', '2026-02-30', null, undefined, -1]) {
@@ -72,8 +72,12 @@ describe('POST /v1/bluetooth-token', () => {
     expectFailure(await issue({ from: inHours(-2), until: inHours(-1) }), 400, 'INVALID_DATE');
   });
 
-  it.each(['vehicleId', 'userId'])('names %s in the failure when it is missing', async (field) => {
-    const { status, body } = await issue({ [field]: undefined });
+  it.each([
+    ['vehicleId', undefined],
+    ['userId', undefined],
+    ['userId', ' '],
+  ])('names %s in the failure when it is %j', async (field, value) => {
+    const { status, body } = await issue({ [field]: value });
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
@@ -284,6 +288,13 @@ describe('params and commands of a device', () => {
     expect([...strings, ...windows].filter((command) => body[command] !== '')).toEqual(['lock', 'unlock']);
     expect([...strings, 'readio'].filter((command) => body[flagOf(command)])).toEqual(['unlock', 'readio']);
     expect(body.digitalOutput).toEqual({ lock: 1, unlock: 2 });
+    const outputOf = (command: string) => [...Buffer.from(body[command], 'base64url').subarray(2, 4)];
+    expect([outputOf('lock'), outputOf('unlock')]).toEqual([
+      ...[
+        [2, 1],
+        [3, 2],
+      ],
+    ]);
   });
 
   it('contain no engine commands for LOCK_UNLOCK', async () => {

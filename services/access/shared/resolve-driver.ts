@@ -22,6 +22,8 @@ async function findAccountId(db: Database, applicationId: number, driver: string
   return row?.id;
 }
 
+const namesAnother = () => new Failure('UNAUTHORIZED', 'this needs the role manager: a driver can only name itself');
+
 async function resolveUser(
   db: Database,
   { applicationId, userId }: Caller & { readonly userId: string },
@@ -32,7 +34,7 @@ async function resolveUser(
   if (accountId === userId) return { userId, accountId };
   if (driver !== undefined && isManaged) return { userId: driver, accountId: accountId ?? null };
   if (accountId === undefined) throw new Failure('DRIVER_WITHOUT_ACCOUNT');
-  throw new Failure('UNAUTHORIZED', 'this needs the role manager: a driver can only name itself');
+  throw namesAnother();
 }
 
 async function findApplicationDriver(db: Database, applicationId: number): Promise<Driver> {
@@ -68,15 +70,13 @@ export async function resolveDriver(
  */
 export async function resolveDriverId(
   db: Database,
-  caller: Caller,
+  { applicationId, userId }: Caller,
   driver: string,
   isManaged: boolean,
 ): Promise<string> {
-  if (caller.userId === undefined) return driver;
-  try {
-    return (await resolveDriver(db, caller, driver, isManaged)).userId;
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'DRIVER_WITHOUT_ACCOUNT') throw new Failure('UNAUTHORIZED');
-    throw error;
-  }
+  if (driver.trim() === '') throw invalidParameter('userId', 'is blank');
+  if (userId === undefined) return driver;
+  if ((await findAccountId(db, applicationId, driver)) === userId) return userId;
+  if (!isManaged) throw namesAnother();
+  return driver;
 }
