@@ -115,14 +115,14 @@ export const listRoutes =
           summary: 'The latest commands of a vehicle with their states, the newest first',
           querystring: Type.Object({
             vehicleId: VehicleId,
-            limit: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` })),
+            limit: Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` }),
           }),
           response: answers(ListedCommands, 'UNKNOWN_VEHICLE'),
         },
       },
       async ({ caller, query }) => {
         const { id } = await findVehicle(db, caller, query.vehicleId);
-        return { commands: await listCommands(db, id, Math.min(query.limit ?? 100, maximumListed)) };
+        return { commands: await listCommands(db, id, Math.min(query.limit, maximumListed)) };
       },
     );
   };

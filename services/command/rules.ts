@@ -177,7 +177,7 @@ export async function findTarget(db: Database, caller: Caller, id: string, act: 
     select vehicle.id, vehicle.archived_at is not null as archived, ${accessibleTo(caller, act)} as permitted,
       device.id as device_id, model.actions, model.protocol,
       exists (select from source where source.application_id = device.application_id and source.format = 'flespi'
-        and source.takes_commands and source.deleted_at is null) as takes_commands,
+        and source.takes_commands) as takes_commands,
       latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
       latest.location -> 'speed' as location_speed, latest.location_time,
       latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
