@@ -159,8 +159,8 @@ export async function stopBooking(db: Database, context: RequestContext, id: str
 
 async function isUnused(db: Database, booking: queries.Booking, now: Date): Promise<boolean> {
   if (!rules.isEarly(booking, now)) return false;
-  const { since, before } = await queries.observe(db, booking.vehicleId, booking.from);
-  return !rules.wasMoved(since, before);
+  const { observed, before } = await queries.observe(db, booking.vehicleId, booking.from);
+  return !rules.wasMoved(observed, before);
 }
 
 /**

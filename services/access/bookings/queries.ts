@@ -180,12 +180,12 @@ export async function markDeleted(db: Database, id: string, now: Date): Promise<
   await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
 }
 
-/** Reads the observations of a vehicle since a time, and its last position in the 24 hours before. */
+/** Reads the observations of a vehicle since a time, after its last position in the 24 hours before, which is `before`. */
 export async function observe(
   db: Database,
   vehicleId: number,
   start: Date,
-): Promise<{ since: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
+): Promise<{ observed: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
   const { rows } = await sql<Observation & { isSince: boolean }>`
     select true as "isSince", ignition, movement, latitude, longitude from reading
     where vehicle_id = ${vehicleId} and time >= ${start}
@@ -196,5 +196,5 @@ export async function observe(
     order by time desc limit 1)`.execute(db);
   const { latitude = null, longitude = null } = rows.find(({ isSince }) => !isSince) ?? {};
   const before = latitude === null || longitude === null ? undefined : { latitude, longitude };
-  return { since: rows.filter(({ isSince }) => isSince), before };
+  return { observed: rows, before };
 }

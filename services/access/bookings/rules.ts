@@ -97,12 +97,12 @@ interface Position {
 
 /**
  * Tells whether a vehicle was used.
- * @param since readings from the start of the booking on
+ * @param observed readings from the start of the booking on; the last position before it may be among them
  * @param before its last known position before the start
  */
-export function wasMoved(since: readonly Observation[], before: Position | undefined): boolean {
-  if (since.some(({ ignition, movement }) => ignition || movement)) return true;
-  const positions = since.flatMap(({ latitude, longitude }) =>
+export function wasMoved(observed: readonly Observation[], before: Position | undefined): boolean {
+  if (observed.some(({ ignition, movement }) => ignition || movement)) return true;
+  const positions = observed.flatMap(({ latitude, longitude }) =>
     latitude === null || longitude === null ? [] : [{ latitude, longitude }],
   );
   const origin = before ?? positions[0];
