@@ -18,12 +18,34 @@ export const areas: Readonly<Record<string, Area>> = {
   commands: {
     files: ['services/command'],
     mutants: 42,
+    near: {
+      'services/command/acknowledgements.ts': [
+        'services/command/acknowledgements.test.ts',
+        'test/flows/keyless.test.ts',
+        'test/flows/commands.test.ts',
+      ],
+      'services/command/commands.ts': [
+        'services/command/commands.test.ts',
+        'test/flows/commands-idempotency.test.ts',
+        'test/flows/commands-order.test.ts',
+      ],
+      'services/command/routes.ts': ['test/flows/commands.test.ts', 'services/platform/openapi.test.ts'],
+      'services/command/rules.ts': [
+        'services/command/rules.test.ts',
+        'services/command/commands.test.ts',
+        'test/flows/flespi-commands.test.ts',
+        'test/flows/commands-refused.test.ts',
+      ],
+      'services/command/send-command.ts': ['test/flows/commands-idempotency.test.ts', 'test/flows/commands'],
+      'services/command/service.ts': ['services/command/commands.test.ts', 'services/platform/openapi.test.ts'],
+    },
     tests: [
       'services/command/',
       'test/flows/commands',
       'test/flows/teltonika-commands.test.ts',
       'test/flows/flespi-commands.test.ts',
       'test/flows/keyless.test.ts',
+      'services/platform/openapi.test.ts',
     ],
   },
   access: {
@@ -36,14 +58,41 @@ export const areas: Readonly<Record<string, Area>> = {
     ],
     mutants: 52,
     near: {
-      'packages/database/vehicle-access.ts': ['services/access/roles.test.ts', 'services/fleet/vehicles/roles.test.ts'],
+      'packages/database/vehicle-access.ts': [
+        'services/access/roles.test.ts',
+        'services/access/authorizations/routes.test.ts',
+        'services/fleet/vehicles/roles.test.ts',
+      ],
       'packages/database/vehicle-conditions.ts': [
         'services/query/reads/vehicle-table.test.ts',
         'services/access/bookings/routes.test.ts',
       ],
-      'packages/http/authentication.ts': ['packages/http/http.test.ts', 'services/fleet/accounts/login.test.ts'],
-      'services/access/shared/list-stream.ts': ['services/access/authorizations/routes.test.ts'],
-      'services/access/shared/resolve-driver.ts': ['services/access/bookings/routes.test.ts'],
+      'packages/http/authentication.ts': [
+        'packages/http/http.test.ts',
+        'services/console/console.test.ts',
+        'services/fleet/accounts/login.test.ts',
+      ],
+      'services/access/authorizations/device-commands.ts': [
+        'services/access/authorizations/routes.test.ts',
+        'services/access/bookings/routes.test.ts',
+      ],
+      'services/access/bookings/routes.ts': [
+        'services/access/bookings/routes.test.ts',
+        'services/platform/openapi.test.ts',
+      ],
+      'services/access/device-keys/queries.ts': [
+        'services/access/device-keys/',
+        'services/access/authorizations/routes.test.ts',
+        'test/flows/encryption-keys.test.ts',
+      ],
+      'services/access/drivers/routes.ts': ['services/access/drivers/', 'test/flows/keyless.test.ts'],
+      'services/access/service.ts': ['services/access/roles.test.ts', 'services/platform/openapi.test.ts'],
+      'services/access/shared/list-stream.ts': ['services/access/drivers/', 'services/access/bookings/routes.test.ts'],
+      'services/access/shared/resolve-driver.ts': [
+        'services/access/bookings/changes.test.ts',
+        'services/access/bookings/routes.test.ts',
+        'services/access/roles.test.ts',
+      ],
     },
     tests: [
       'packages/http/',
@@ -58,6 +107,8 @@ export const areas: Readonly<Record<string, Area>> = {
       'test/flows/keyless.test.ts',
       'test/flows/tokens.test.ts',
       'test/flows/encryption-keys.test.ts',
+      'services/console/console.test.ts',
+      'services/platform/openapi.test.ts',
     ],
   },
   paging: {
@@ -72,7 +123,19 @@ export const areas: Readonly<Record<string, Area>> = {
     mutants: 32,
     near: {
       'packages/event-list/cursor.ts': ['packages/event-list/', 'services/query/live/changes.test.ts'],
-      'services/access/shared/list-stream.ts': ['services/access/bookings/routes.test.ts', 'services/access/drivers/'],
+      'packages/http/paging.ts': ['services/access/drivers/'],
+      'services/access/shared/list-stream.ts': ['services/access/drivers/', 'services/access/bookings/routes.test.ts'],
+      'services/query/shared/counted-hours.ts': ['test/flows/deep-offsets.test.ts'],
+      'services/query/shared/reading-keys.ts': [
+        'services/query/shared/reading-page.test.ts',
+        'services/query/reads/history.test.ts',
+        'test/flows/deep-offsets.test.ts',
+      ],
+      'services/query/shared/reading-page.ts': [
+        'services/query/shared/reading-page.test.ts',
+        'services/query/reads/history.test.ts',
+        'test/flows/deep-offsets.test.ts',
+      ],
     },
     tests: [
       'services/query/shared/reading',
@@ -102,6 +165,20 @@ export const areas: Readonly<Record<string, Area>> = {
     mutants: 32,
     near: {
       'packages/database/reading-json.ts': ['services/query/reads/latest.test.ts'],
+      'services/fleet/vehicles/privacy.ts': [
+        'services/fleet/vehicles/privacy.test.ts',
+        'services/fleet/alarms/routes.test.ts',
+      ],
+      'services/ingest/alarms/watch.ts': ['services/ingest/alarms/watch.test.ts'],
+      'services/query/live/live-fleet.ts': [
+        'services/query/reads/vehicle-states.test.ts',
+        'services/query/live/live-state.test.ts',
+      ],
+      'services/query/reads/fleet-status.ts': [
+        'services/query/reads/fleet-status.test.ts',
+        'services/query/reads/fleet-area.test.ts',
+      ],
+      'services/query/reads/gaps.ts': ['services/query/reads/gaps.test.ts'],
       'services/query/reads/fleet-facts.ts': ['services/query/reads/fleet-status.test.ts'],
       'services/query/reads/vehicle-table-queries.ts': ['services/query/reads/vehicle-table.test.ts'],
       'services/query/gbfs/queries.ts': ['services/query/gbfs/', 'test/flows/gbfs.test.ts'],

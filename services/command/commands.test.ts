@@ -13,6 +13,7 @@ import {
   markSent,
   type NewCommand,
 } from './commands.ts';
+import { findTarget } from './rules.ts';
 import { createStaleFinder } from './service.ts';
 
 const platform = await usePlatform([]);
@@ -83,9 +84,13 @@ async function take({ verb, index }: Step, template: NewCommand, ids: string[]):
     case 'send':
       await markSent(db, id);
       break;
-    case 'end':
-      await endCommand(db, id);
+    case 'end': {
+      const ended = await endCommand(db, id);
+      const pending = db.selectFrom('command').select('id').where('vehicle_id', '=', template.vehicleId);
+      const [next] = await pending.where('state', '=', 'pending').orderBy('position').limit(1).execute();
+      if (ended && ended.nextId !== next?.id) throw new Error('the end names another next command');
       break;
+    }
     case 'acknowledgeAsAnother':
       await acknowledgeCommand(db, 'another', { id, ok: true }, Date.now());
       break;
@@ -241,4 +246,14 @@ it('sets the acknowledged lock in the latest state, unless telemetry is newer or
   expect(await fleetAfterLock(60, 'OPEN')).toEqual({ lock: 'UNLOCKED', fuel: 5 });
   expect(await fleetAfterLock(-60)).toEqual({ lock: 'UNLOCKED', fuel: 5 });
   expect(await fleetAfterLock(60, undefined, 120)).toEqual({ lock: 'UNLOCKED', fuel: 5 });
+});
+
+it('reads the last reported ignition, engine and speeds, each speed with its own time', async () => {
+  const { caller, vehicleId } = await newCommand();
+  await sql`insert into vehicle_latest (vehicle_id, time, received_at, status, location, location_time, fleet, fleet_time)
+    values (${vehicleId}::integer, now(), now(), '{"ignition": true}', '{"speed": 30}', to_timestamp(1),
+      '{"engine": "ON", "speed": 40}', to_timestamp(2))`.execute(platform.db);
+  const { reported } = await findTarget(platform.db, caller, String(vehicleId), 'use');
+  const speeds = { locationSpeedKmh: 30, locationTimeMs: 1000, fleetSpeedKmh: 40, fleetTimeMs: 2000 };
+  expect(reported).toEqual({ ignition: true, engine: 'ON', ...speeds });
 });

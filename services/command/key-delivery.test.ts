@@ -1,23 +1,51 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { keyListsKeptKey } from '@odograph/contracts/presence';
+import { keyListChannel } from '@odograph/contracts/topics';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
 import { deviceKeyContext, Sealer } from '@odograph/runtime/sealing';
+import { DeviceMessenger } from '@odograph/sessions/presence';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
-import { useDatabase } from '@odograph/testkit/scopes';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './key-delivery.ts';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  claimDue,
+  markPublished,
+  readList,
+  republishAll,
+  republishUnconfirmed,
+  startKeyDelivery,
+} from './key-delivery.ts';
 
 const sealer = new Sealer([randomUUID()], 'device keys');
 let deviceId: string;
 let vehicleId: number;
 
-const db = useDatabase(4);
-beforeEach(async () => {
+const { config, db } = await usePlatform([]);
+const addDevice = async () => {
   const vehicle = await createVehicle(db, await createApplication(db));
   ({ deviceId } = vehicle);
   vehicleId = Number(vehicle.id);
   const key = sealer.seal(randomBytes(32), deviceKeyContext(deviceId, 1));
   await db.insertInto('device_key').values({ device_id: deviceId, sealed_key: key, list_version: 1 }).execute();
-});
+};
+beforeEach(addDevice);
+
+/** Connects to Redis, until the test ends, for a delivery that it starts. */
+function delivery() {
+  const logger = createLogger('silent');
+  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = config;
+  const messenger = new DeviceMessenger(redisUrl, prefix, logger);
+  const redis = connectRedis(redisUrl, logger);
+  onTestFinished(() => {
+    messenger.close();
+    redis.disconnect();
+  });
+  return { messenger, redis, start: () => startKeyDelivery({ db, sealer, messenger, logger }, config) };
+}
 
 const claim = async (by: string, limit = 100) => (await claimDue(db, sealer, by, limit)).includes(deviceId);
 const change = () =>
@@ -104,6 +132,43 @@ describe('a list', () => {
       where device_id = ${deviceId}`.execute(db);
     await republishUnconfirmed(db);
     expect(await claim(mine)).toBe(false);
+  });
+
+  it('is published once to a Redis that keeps it, although other lists become due', async () => {
+    const { start, redis } = delivery();
+    const stop = start();
+    const subscribers = async () => (await redis.pubsub('NUMSUB', keyListChannel(config.QUEUE_PREFIX)))[1];
+    await eventually(async () => expect(await subscribers()).toBe(1));
+    const publishedAt = async (version: number) =>
+      eventually(async () => {
+        const { rows } = await sql<{
+          at: Date;
+          version: number;
+        }>`select published_at as at, published_version as version
+          from device_key where device_id = ${deviceId}`.execute(db);
+        expect(rows[0]?.version).toBe(version);
+        return rows[0]?.at;
+      });
+    const first = { deviceId, at: await publishedAt(1) };
+    await addDevice();
+    await publishedAt(1);
+    await stop();
+    ({ deviceId } = first);
+    expect(await publishedAt(1)).toEqual(first.at);
+  });
+
+  it('is written before the delivery stops', async () => {
+    const { start, redis, messenger } = delivery();
+    const held = await db.startTransaction().execute();
+    await sql`select from device_key where device_id = ${deviceId} for update`.execute(held);
+    await redis.del(keyListsKeptKey(config.QUEUE_PREFIX));
+    const stop = start();
+    await waitForLock(held);
+    const stopped = stop();
+    expect(await Promise.race([stopped, redis.ping()])).toBe('PONG');
+    await held.rollback().execute();
+    await stopped;
+    expect(await messenger.keepsKeyLists()).toBe(true);
   });
 
   it('holds the revoked and suspended authorizations of the linked vehicle that have not expired, and no driver', async () => {

@@ -3,6 +3,7 @@ import { parseAcknowledgement } from './acknowledgements.ts';
 import { availableActions, isDriving, type LastReported, requireAcknowledged, statusOf } from './rules.ts';
 
 describe('isDriving', () => {
+  const on = { ignition: true };
   it.each<[says: string, driving: boolean, reported: LastReported]>([
     ['nothing is known', false, {}],
     ['ignition is on and the speed is 5.1 km/h', true, { ignition: true, locationSpeedKmh: 5.1 }],
@@ -21,6 +22,7 @@ describe('isDriving', () => {
       true,
       { ignition: true, locationSpeedKmh: 50, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
+    ['a speed has no time: it is the older', false, { ...on, locationSpeedKmh: 50, fleetSpeedKmh: 0, fleetTimeMs: 1 }],
     [
       'two speeds are of the same time: the higher counts',
       true,

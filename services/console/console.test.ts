@@ -49,7 +49,8 @@ describe('the reference of the interface', () => {
     }
     const stranger = platform.anonymous;
     expect((await stranger.get('/docs')).status).toBe(401);
-    expect((await stranger.get('/docs/json')).body.openapi).toBe('3.1.0');
+    const { openapi, paths } = (await stranger.get('/docs/json')).body;
+    expect([openapi, Object.keys(paths).filter((path) => path.startsWith('/docs'))]).toEqual(['3.1.0', []]);
   });
 
   it('has a page about devices, and an AsyncAPI document for anyone', async () => {

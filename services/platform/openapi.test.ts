@@ -1,5 +1,6 @@
 import { eventTypes } from '@odograph/contracts/events';
 import { failures } from '@odograph/contracts/failures';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { testAdminToken } from '@odograph/testkit/test-platform';
@@ -62,6 +63,7 @@ const operations: Operation[] = Object.entries(document.paths).flatMap(([path, m
   Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
 );
 
+const running = { ok: true, state: 'running' };
 const find = (name: string) => operations.find((operation) => operation.name === name);
 const failed = ({ responses }: Operation) => Object.entries(responses).filter(([status]) => Number(status) >= 400);
 
@@ -86,6 +88,13 @@ function examplesOf({ schema, example, examples = {} }: Media): [Schema, unknown
   const all = example === undefined ? [] : [example];
   return [...all, ...Object.values(examples).map(({ value }) => value)].map((value) => [schema, value]);
 }
+
+it('reports every service as healthy', async () => {
+  await eventually(async () => {
+    const { status, services } = (await platform.anonymous.get('/health')).body;
+    expect([status, services]).toMatchObject(['ok', { access: running, command: running }]);
+  });
+});
 
 it('every route under /v1/x refuses unknown query parameters and unknown members of its body, at any depth, and names them', async () => {
   const { token } = await createApplication(platform.db);
@@ -209,6 +218,7 @@ describe('the OpenAPI document', () => {
     expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? {})).toEqual([
       ...['VEHICLE_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE'],
     ]);
+    expect(codesOf(find('PUT /v1/booking/{id}')?.responses['400'] ?? {})).not.toContain('DRIVER_WITHOUT_ACCOUNT');
     const missing = operations
       .filter(({ responses }) => !['400', '500', '503'].every((status) => status in responses))
       .map(({ name }) => name);
@@ -236,6 +246,10 @@ describe('the OpenAPI document', () => {
       required: false,
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     });
+  });
+
+  it('describes no body of an answer without one', () => {
+    expect(find('POST /v1/vehicle/honk')?.responses['200']?.content).toBeUndefined();
   });
 
   it('offers each member of a body that is no secret as a query parameter', () => {

@@ -24,7 +24,9 @@ it('answers every request with the same idempotency key like the first, also con
   );
   const { id } = await device.next();
   await device.acknowledge({ id, ok: true });
-  for (const request of requests) expect(await request).toMatchObject({ status: 200, body: { Status: 'OPEN' } });
+  const answers = await Promise.all(requests);
+  for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: { Status: 'OPEN' } });
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(7);
   await device.close();
   expect(await fixture.act('unlock', vehicle, fixture.client, keyed(key))).toMatchObject({
     status: 200,

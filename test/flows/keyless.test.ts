@@ -247,9 +247,8 @@ describe('key distribution', () => {
     const { vehicle, device } = await newConnected();
     await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
     await fixture.expectConfirmed(device);
-    const { rows } = await sql<{ chain: number; version: number }>`
-      select chain, (details ->> 'version')::integer as version from audit
+    const { rows } = await sql`select chain, (details ->> 'version')::integer as version, outcome from audit
       where action = 'key-list.confirm' and actor = ${`device:${vehicle.deviceId}`}`.execute(fixture.fleet.db);
-    expect(rows).toEqual([{ chain: fixture.application.id, version: 1 }]);
+    expect(rows).toEqual([{ chain: fixture.application.id, version: 1, outcome: 'done' }]);
   });
 });

@@ -42,6 +42,9 @@ describe('the key of a device', () => {
     const after = (await api.get(`/v1/bluetooth-token/${before.authorizationId}`)).body;
     expect(after.token).not.toBe(before.token);
 
+    const audited = await sql`select action from audit
+      where subject = ${`device:${vehicle.deviceId}`} order by position`.execute(platform.db);
+    expect(audited.rows).toEqual([{ action: 'device-key.create' }, { action: 'device-key.rotate' }]);
     const { rows } = await sql<{ text: string }>`select device_key::text as text from device_key
       where device_id = ${vehicle.deviceId}
       union all select audit::text from audit where subject = ${`device:${vehicle.deviceId}`}`.execute(platform.db);
