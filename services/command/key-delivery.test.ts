@@ -161,7 +161,7 @@ describe('a list', () => {
     const { start, redis, messenger } = delivery();
     const held = await db.startTransaction().execute();
     await sql`select from device_key where device_id = ${deviceId} for update`.execute(held);
-    await redis.del(keyListsKeptKey(config.QUEUE_PREFIX));
+    await eventually(() => redis.del(keyListsKeptKey(config.QUEUE_PREFIX)));
     const stop = start();
     await waitForLock(held);
     const stopped = stop();
