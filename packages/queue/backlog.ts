@@ -13,7 +13,7 @@ const defaultMaxBytes = 2 * 1024 ** 3;
  */
 const usableMemory = 0.75;
 
-/** How much waits in the Redis of a shard, at the last look. */
+/** The backlog in the Redis of a shard, as last measured. */
 export interface Backlog {
   /** More upload jobs than `maxBacklogJobs`, or no memory: uploads are held. */
   readonly isFull: boolean;
@@ -60,7 +60,7 @@ async function readMemory(redis: Redis): Promise<Memory> {
 }
 
 /**
- * Measures the backlog of a server twice a second. What cannot be measured keeps its last value, and is reported.
+ * Measures the backlog of a server twice a second. A failed measurement keeps the last value and is reported.
  * @returns the backlog of each shard: all share the limits of their server
  */
 export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs: Backlog[]; stop(): void }> {

@@ -18,7 +18,7 @@ import { type Backlog, type BacklogOptions, watchBacklog } from './backlog.ts';
 import { type DurableAdd, openDurableQueue, type QueueConnection } from './queues.ts';
 import { listUploadShards, nameShards, shardOf } from './shards.ts';
 
-/** A shard as those see it who add uploads. */
+/** The producer side of a shard. */
 export interface IntakeShard {
   /** By the queue of the lane. */
   readonly add: { readonly [Queue in UploadLane['queue']]: DurableAdd<Queue> };

@@ -147,7 +147,7 @@ export function openDurableQueue<Name extends QueueName>(
   return { queue, add: volatileQueue.add, close };
 }
 
-/** WAIT blocks its connection, so a replica that is away delays each attempt by this. */
+/** WAIT blocks its connection: an unavailable replica delays each attempt by this. */
 const replicationTimeoutMs = 1000;
 
 /** Finds the server that a client writes a key to. */
@@ -293,7 +293,7 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
 const closeTimeoutMs = 5000;
 
 /**
- * Ends `close()` 5 s after the last job. After a fail-over of a cluster, BullMQ may wait for ever for a blocked command that
+ * Ends `close()` 5 s after the last job. After a fail-over of a cluster, BullMQ may wait forever for a blocked command that
  * ioredis has lost. A closing worker takes no further job.
  */
 function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>): void {

@@ -174,7 +174,7 @@ export async function checkRedis({ REDIS_URL: urls, REDIS_ALLOW_DATA_LOSS }: Con
   if (urls === undefined) return;
   const checks = redisServers(urls).map((url) => checkServer(url, REDIS_ALLOW_DATA_LOSS));
   const results = await Promise.allSettled(checks);
-  // Of several servers, one that is away stops its own shards only.
+  // With several servers, an unavailable one stops its own shards only.
   const [fatal = results[0]] = results.filter(
     (one) => one.status === 'rejected' && !(one.reason instanceof ServerAway),
   );

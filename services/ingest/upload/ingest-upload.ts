@@ -38,7 +38,7 @@ export class DelayedUploads {
     this.#processing.delete(id);
   }
 
-  /** Forgets the jobs of a queue that this process works no longer: another process stores them. */
+  /** Forgets the jobs of a queue that this process no longer works: another process stores them. */
   stopped(queue: string): void {
     for (const [id, { queueName }] of this.#processing) if (queueName === queue) this.#processing.delete(id);
   }

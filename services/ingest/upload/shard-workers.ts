@@ -94,7 +94,7 @@ export interface ShardWorkersOptions {
   readonly live: LaneOptions<'uploads'>;
   readonly late: LaneOptions<'late-uploads'>;
   onFailure(error: Error, jobId: string | undefined): void;
-  /** Called once this process works a queue of live uploads no longer; jobs in progress may be unfinished. */
+  /** Called once this process stops working a queue of live uploads; jobs in progress may be unfinished. */
   onStopped(queue: string): void;
 }
 

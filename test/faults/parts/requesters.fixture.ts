@@ -13,7 +13,7 @@ interface Decision {
   readonly body: any;
 }
 
-/** What clients of the HTTP interface experienced. */
+/** Clients of the HTTP interface that record the answers they receive. */
 export class Requesters {
   /** Idempotency keys of commands, with their answers. */
   readonly commands = new Map<string, Decision>();
