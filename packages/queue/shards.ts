@@ -55,7 +55,7 @@ async function holdsJobs({ prefix, shard }: UploadShard, redis: Redis | undefine
   return (await Promise.all(counts)).some((count) => count > 0);
 }
 
-/** Bytes that wait for Redis. Each shard may hold an equal part: one whose Redis is away leaves the others theirs. */
+/** Counts the bytes held for Redis. Each shard has an equal part: an unavailable one cannot use up that of the others. */
 export class HeldByShard {
   readonly #maximum: number;
   readonly #bytes: number[];

@@ -9,7 +9,7 @@ interface Host {
   readonly port: number;
 }
 
-/** @throws when a host is none */
+/** @throws when a host is invalid */
 function parseHosts(hosts: string, defaultPort: number): Host[] {
   return hosts.split(',').map((one) => {
     const { hostname, port } = new URL(`redis://${one}`);

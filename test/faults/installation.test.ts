@@ -66,7 +66,7 @@ async function expectDelivered({ appId }: TestApplication, { bookings }: Request
   expect(receiver.received.filter(({ event }) => event.appId !== appId)).toEqual([]);
 }
 
-/** Runs every fault once in random order, then random ones until the time is over. @returns slowest recoveries by fault */
+/** Runs every fault once in random order, then random ones until the time is up. @returns slowest recoveries by fault */
 async function runFaults(recover: () => Promise<unknown>): Promise<Record<string, number>> {
   const random = createRandom(scale.seed + 1);
   const end = performance.now() + scale.installationMs;

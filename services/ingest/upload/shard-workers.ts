@@ -54,7 +54,7 @@ class ShardSession {
     }
   }
 
-  /** Returns how many of so many shards this process should work: an equal part, the rest by those that hold more. */
+  /** Returns how many of `shards` this process should work: an equal part; the remainder goes to those that hold most. */
   async fairShare(shards: number): Promise<number> {
     const { rows } = await this.#client.query<{ is_own: boolean }>(
       `select pid = pg_backend_pid() as is_own from pg_locks

@@ -6,7 +6,7 @@ import type { TestApplication, TestVehicle } from '@odograph/testkit/fixtures';
 
 const pauseMs = 250;
 
-/** A decisive answer: neither a failure of the platform nor one of the way to it. */
+/** A decisive answer: neither a failure of the platform nor one of the network. */
 interface Decision {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape
