@@ -119,7 +119,7 @@ export type DurableAdd<Name extends QueueName> = (
   options: JobsOptions & { jobId: string },
 ) => Promise<void>;
 
-/** The settings that say what a PUBACK promises. */
+/** Settings that define what a PUBACK guarantees. */
 export interface Durability {
   readonly REDIS_IS_DURABLE: boolean;
   /** Replicas that must have a job, besides the disk of its primary. */

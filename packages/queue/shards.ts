@@ -55,7 +55,7 @@ async function holdsJobs({ prefix, shard }: UploadShard, redis: Redis | undefine
   return (await Promise.all(counts)).some((count) => count > 0);
 }
 
-/** Counts the bytes held for Redis. Each shard has an equal part: an unavailable one cannot use up that of the others. */
+/** Counts bytes held for Redis. Each shard has an equal part, so an unavailable one cannot use up the others'. */
 export class HeldByShard {
   readonly #maximum: number;
   readonly #bytes: number[];

@@ -163,7 +163,7 @@ async function show(page: Page, { path, sign, click }: Screen): Promise<void> {
     page.evaluate(
       `history.replaceState(null, '', ${JSON.stringify(to)}); dispatchEvent(new PopStateEvent('popstate'))`,
     );
-  // No sign of the screen before is left.
+  // Ensures that nothing of the previous screen is left.
   await move('/nowhere');
   await page.locator('.placeholder').waitFor();
   if (path.startsWith('/docs')) await page.goto(path);

@@ -140,7 +140,7 @@ async function startMembers(replicas: Replicas, common: Record<string, string>):
   );
 }
 
-/** How long a killed process is away, and a suspended one stands still: beyond the time-outs of its peers. */
+/** Downtime of a killed process, and duration of a suspension; the latter exceeds the timeouts of its peers. */
 const awayMs = 2000;
 const suspendedMs = 15_000;
 
