@@ -1,7 +1,7 @@
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Limits } from '@odograph/runtime/limits';
 import type { Gauge } from '@odograph/runtime/metrics';
-import { isCluster, primariesOf, type Redis } from '@odograph/runtime/redis';
+import { askPrimaries, isCluster, type Redis } from '@odograph/runtime/redis';
 import { countShardJobs } from './shards.ts';
 
 const pollMs = 500;
@@ -44,15 +44,13 @@ interface Memory {
   readonly isLogWritten: boolean;
 }
 
-/** Reads the memory of a server, or of the fullest primary of a cluster. */
+/** Reads the memory of a server, or of the fullest primary of a cluster. @throws when none answers */
 async function readMemory(redis: Redis): Promise<Memory> {
-  const servers = await Promise.all(
-    primariesOf(redis).map(async (server) => {
-      const [info, persistence] = await Promise.all([server.info('memory'), server.info('persistence')]);
-      const maxBytes = usableMemory * maximumMemory(info) || defaultMaxBytes;
-      return { bytes: usedMemory(info), maxBytes, isLogWritten: !/^aof_last_write_status:err/m.test(persistence) };
-    }),
-  );
+  const servers = await askPrimaries(redis, async (server) => {
+    const [info, persistence] = await Promise.all([server.info('memory'), server.info('persistence')]);
+    const maxBytes = usableMemory * maximumMemory(info) || defaultMaxBytes;
+    return { bytes: usedMemory(info), maxBytes, isLogWritten: !/^aof_last_write_status:err/m.test(persistence) };
+  });
   return servers.reduce((fullest, one) => ({
     ...(one.bytes / one.maxBytes > fullest.bytes / fullest.maxBytes ? one : fullest),
     isLogWritten: one.isLogWritten && fullest.isLogWritten,

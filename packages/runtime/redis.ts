@@ -73,6 +73,17 @@ export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cl
 /** Lists the servers that a client writes to: the primaries of a cluster, or the one server. */
 export const primariesOf = (redis: Redis): Server[] => (isCluster(redis) ? redis.nodes('master') : [redis]);
 
+/**
+ * Asks each primary of a client. Those of a cluster that do not answer are left out: they stop the shards on them only.
+ * @throws when none answers
+ */
+export async function askPrimaries<Answer>(redis: Redis, ask: (server: Server) => Promise<Answer>): Promise<Answer[]> {
+  const results = await Promise.allSettled(primariesOf(redis).map(ask));
+  const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (answers.length > 0) return answers;
+  throw results.find((result) => result.status === 'rejected')?.reason ?? new Error('no primary is known');
+}
+
 const redisTimeoutMs = 2000;
 
 /** Waits 2 s for Redis at most: devices need no Redis to connect, and their uploads are held. */

@@ -6,7 +6,7 @@ import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/dat
 import { createPool } from '@odograph/database/pool';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, primariesOf, type Redis, type Server } from '@odograph/runtime/redis';
+import { askPrimaries, connectRedis, type Redis, type Server } from '@odograph/runtime/redis';
 import { describeRedis, redisServers } from '@odograph/runtime/redis-url';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
 
@@ -274,7 +274,7 @@ const requiredRedisSettings: Readonly<Record<string, string>> = {
 
 /** Lists the settings of Redis that can lose acknowledged uploads, as `name is value`; none where CONFIG is forbidden. */
 export async function readRedisFaults(redis: Redis): Promise<string[]> {
-  return [...new Set((await Promise.all(primariesOf(redis).map(readServerFaults))).flat())];
+  return [...new Set((await askPrimaries(redis, readServerFaults)).flat())];
 }
 
 async function readServerFaults(redis: Server): Promise<string[]> {
