@@ -154,9 +154,9 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
       if (away.length === servers.length)
         return { ok: false, state: 'Redis is unreachable; if it exited, see its log (a full disk ends it)' };
       // The other servers accept uploads: a balancer must keep sending devices here. Ingest fails /health.
-      if (away.length > 0) return { ok: true, state: `unreachable in REDIS_URL: server ${away.join(', ')}` };
-      if (faults.length === 0) return { ok: true, state: 'durable' };
-      const state = `can lose acknowledged uploads: ${faults.join(', ')}`;
+      const unreachable = away.length === 0 ? '' : `unreachable in REDIS_URL: server ${away.join(', ')}`;
+      if (faults.length === 0) return { ok: true, state: unreachable || 'durable' };
+      const state = `can lose acknowledged uploads: ${faults.join(', ')}${unreachable && `; ${unreachable}`}`;
       return { ok: !config.REDIS_IS_DURABLE || config.REDIS_ALLOW_DATA_LOSS, state };
     },
   };

@@ -222,4 +222,24 @@ describe('the check of Redis', { timeout: 60_000 }, () => {
     expect(await metrics.metrics()).toContain('odograph_redis_durable 0');
     for (const close of closes) close();
   });
+
+  it('stays red for the settings of one server while another is away', async () => {
+    const closes: (() => unknown)[] = [];
+    const host = {
+      config: await testConfig({ REDIS_URL: `${server.url},redis://127.0.0.1:${await freePort()}` }),
+      logger: createLogger('silent'),
+      metrics: new Registry(),
+      onStop: (_name: string, close: () => unknown) => void closes.push(close),
+    };
+    await redis.config('SET', 'appendfsync', 'everysec');
+    const watch = watchRedisDurability(host, 50);
+    await eventually(async () =>
+      expect(watch.health()).toEqual({
+        ok: false,
+        state:
+          'can lose acknowledged uploads: appendfsync is everysec instead of always; unreachable in REDIS_URL: server 2',
+      }),
+    );
+    for (const close of closes) close();
+  });
 });
