@@ -170,6 +170,32 @@ describe('a worker', () => {
   });
 });
 
+it('a worker whose Redis is away closes once its job is processed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-away-'));
+  closes.push(() => rm(directory, { recursive: true, force: true }));
+  const server = await spawnRedis(directory);
+  closes.push(() => server.end('SIGKILL'));
+  const connection = { redisUrl: server.url, prefix: 'test' };
+  const queue = openQueue('uploads', connection);
+  closes.push(() => queue.close().catch(() => undefined));
+  const events = new EventEmitter();
+  const started = once(events, 'started');
+  const worker = openWorker({
+    ...connection,
+    ...{ name: 'uploads', concurrency: 1, onFailure: () => undefined },
+    async process() {
+      events.emit('started');
+      await once(events, 'process');
+    },
+  });
+  await queue.add('uploads', batchOf('good'), { jobId: 'good' });
+  await started;
+  await server.end('SIGKILL');
+  const closed = worker.close();
+  events.emit('process');
+  await expect(closed).resolves.toBeUndefined();
+});
+
 describe('an idle worker', () => {
   it('keeps its connections after a restart of Redis, beyond the timeout of a silent connection', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-queue-'));

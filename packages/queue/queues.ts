@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import { backOffMs } from '@odograph/runtime/clock';
 import { createRedisClient, isCluster, type Redis, redisBackOffMs, type Server } from '@odograph/runtime/redis';
-import { isRedisCluster } from '@odograph/runtime/redis-url';
 import { currentTracer, inSpan } from '@odograph/runtime/tracing';
 import {
   createIORedisClient,
@@ -260,13 +259,13 @@ export interface WorkOptions<Name extends QueueName> extends QueueConnection {
  */
 export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): Worker {
   const { name, redisUrl, prefix, shard, concurrency, onFailure } = options;
-  const closing = new AbortController();
+  const [closing, closed] = [new AbortController(), new AbortController()];
   const settings: WorkerOptions = {
     connection: {
       url: redisUrl,
       protocol,
       maxRetriesPerRequest: null,
-      retryStrategy: redisBackOffMs,
+      retryStrategy: (attempt: number) => (closed.signal.aborted ? null : redisBackOffMs(attempt)),
       socketTimeout: workerSocketTimeoutMs,
     },
     prefix,
@@ -286,21 +285,22 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
   const worker = new Worker<QueueJobs[Name]>(queueNameOf(name, shard), process, settings);
   worker.on('error', (error) => onFailure(error, undefined));
   worker.on('closing', () => closing.abort());
-  if (isRedisCluster(redisUrl)) boundClose(worker, inProgress);
+  boundClose(worker, inProgress, closed);
   return worker;
 }
 
 const closeTimeoutMs = 5000;
 
 /**
- * Ends `close()` 5 s after the last job. After a fail-over of a cluster, BullMQ may wait forever for a blocked command that
- * ioredis has lost. A closing worker takes no further job.
+ * Ends `close()` 5 s after the last job, which then may be repeated. BullMQ waits until Redis, which may be away, knows that
+ * the job is done; after a fail-over of a cluster, it may wait forever for a blocked command that ioredis has lost. A closing
+ * worker takes no further job.
  */
-function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>): void {
+function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>, closed: AbortController): void {
   const close = worker.close.bind(worker);
   worker.close = (force) => {
     const bound = Promise.allSettled(inProgress).then(() => delay(closeTimeoutMs, undefined, { ref: false }));
-    return Promise.race([close(force), bound]);
+    return Promise.race([close(force), bound]).finally(() => closed.abort());
   };
 }
 
