@@ -1,6 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
 import { countShardJobs, type ShardQueues } from '@odograph/queue/shards';
+import { within } from '@odograph/runtime/clock';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { sql } from 'kysely';
 
@@ -16,6 +17,9 @@ function addGauge(registry: Registry, name: string, help: string, read: () => nu
   });
 }
 
+/** A queue that was never connected would wait until its Redis is back. */
+const answerMs = 3000;
+
 type CountedShard = Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>;
 
 function addQueueDepth(registry: Registry, shards: readonly CountedShard[]): void {
@@ -26,7 +30,7 @@ function addQueueDepth(registry: Registry, shards: readonly CountedShard[]): voi
     registers: [registry],
     async collect() {
       const count = async (one: CountedShard) =>
-        this.set({ shard: one.shard }, await countShardJobs(one).catch(() => Number.NaN));
+        this.set({ shard: one.shard }, await within(answerMs, countShardJobs(one)).catch(() => Number.NaN));
       await Promise.all(shards.map(count));
     },
   });

@@ -8,7 +8,7 @@ import type { TypedJob } from '@odograph/queue/queues';
 import { nameShards, type ShardQueues } from '@odograph/queue/shards';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { createLatestNow } from '@odograph/runtime/clock';
+import { createLatestNow, within } from '@odograph/runtime/clock';
 import type { Limits } from '@odograph/runtime/limits';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
@@ -18,6 +18,9 @@ import type { IngestMetrics } from '../pipeline/metrics.ts';
 import { type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
 import { QuarantineQuota, type RejectAnnouncer } from './quarantine.ts';
 import { BatchStore } from './store-batch.ts';
+
+/** A queue that was never connected would wait until its Redis is back; /health waits 4 s. */
+const answerMs = 3000;
 
 /** Tracks how long live uploads wait to be stored. */
 export class DelayedUploads {
@@ -48,7 +51,9 @@ export class DelayedUploads {
    * @throws naming the shards whose Redis is unreachable
    */
   async oldestAgeMs(): Promise<number> {
-    const waiting = await Promise.allSettled(this.#shards.map(({ uploads }) => uploads.getJobs(['wait'], 0, 0, true)));
+    const waiting = await Promise.allSettled(
+      this.#shards.map(({ uploads }) => within(answerMs, uploads.getJobs(['wait'], 0, 0, true))),
+    );
     const silent = this.#shards.filter((_, index) => waiting[index]?.status === 'rejected');
     if (silent.length > 0) {
       const names = nameShards(
@@ -81,7 +86,7 @@ export class StorageProgress {
   /** @param countWaiting counts the jobs that are not stored; while Redis cannot tell, nothing counts as stalled */
   constructor(countWaiting: () => Promise<number>) {
     const sample = async (): Promise<void> => {
-      if ((await countWaiting().catch(() => 0)) === 0) this.stored();
+      if ((await within(answerMs, countWaiting()).catch(() => 0)) === 0) this.stored();
     };
     this.#timer = setInterval(() => void sample(), sampleMs);
   }

@@ -5,7 +5,7 @@ import { openWorker, type WorkOptions } from '@odograph/queue/queues';
 import { findRetiredShards, listUploadShards, type UploadShard } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import { maxUploadShards } from '@odograph/runtime/settings';
 import type { Pool, PoolClient } from 'pg';
@@ -125,7 +125,8 @@ export class ShardWorkers {
   constructor(options: ShardWorkersOptions) {
     this.#options = options;
     const { config, logger } = options;
-    this.#servers = redisServers(config.REDIS_URL).map((url) => connectRedis(url, logger));
+    // A check that waited until a server is back would leave the shards of the others without one.
+    this.#servers = redisServers(config.REDIS_URL).map((url) => connectRedis(url, logger, neverRepeated));
     this.#pool = createPool({ url: config.DATABASE_URL, name: 'ingest-shards', size: 1, silenceMs: silentSessionMs });
     this.#checks = this.#checkRepeatedly();
   }
