@@ -3,11 +3,19 @@ import { createLogger } from '@odograph/runtime/logger';
 import { Counter, Histogram, Registry } from '@odograph/runtime/metrics';
 import { connectRedis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
+import { freePort } from '@odograph/testkit/free-port';
 import fc from 'fast-check';
 import { afterEach, expect, inject, it } from 'vitest';
 import { type IntakeShard, lateLane, liveLane, type ReceivedUpload, UploadIntake } from './intake.ts';
 import { openDurableQueue } from './queues.ts';
-import { findRetiredShards, HeldByShard, listUploadShards, openShardQueues, shardOf } from './shards.ts';
+import {
+  countUploadJobs,
+  findRetiredShards,
+  HeldByShard,
+  listUploadShards,
+  openShardQueues,
+  shardOf,
+} from './shards.ts';
 
 const closes: (() => unknown)[] = [];
 afterEach(async () => {
@@ -118,6 +126,17 @@ it('finds the shards with jobs that the number of shards no longer names', async
   const retired = await findRetiredShards({ ...settings, UPLOAD_SHARDS: 2 }, [redis]);
   expect(retired.map(({ shard }) => shard)).toEqual([2, 3]);
   expect(await findRetiredShards(settings, [redis])).toEqual([]);
+
+  const logger = createLogger('silent');
+  const count = await countUploadJobs(settings, logger);
+  expect(count).toBeGreaterThanOrEqual(4);
+  expect(await countUploadJobs({ ...settings, UPLOAD_SHARDS: 2 }, logger)).toBe(count);
+});
+
+it('does not count the jobs of some servers only', async () => {
+  const settings = settingsOf(2);
+  const withOneAway = { ...settings, REDIS_URL: `${settings.REDIS_URL},redis://127.0.0.1:${await freePort()}` };
+  await expect(countUploadJobs(withOneAway, createLogger('silent'))).rejects.toThrow();
 });
 
 it('a shard that holds its part of the memory leaves the others theirs', () => {
@@ -130,4 +149,12 @@ it('a shard that holds its part of the memory leaves the others theirs', () => {
   expect(held.take(second, 50)).toBe(true);
   held.give(first, 50);
   expect([held.total, held.take(first, 50)]).toEqual([50, true]);
+});
+
+it('each of many shards may hold an eighth of the memory, all together no more than the whole', () => {
+  const held = new HeldByShard(800, 64);
+  expect(held.take('d0', 100)).toBe(true);
+  expect(held.take('d0', 1)).toBe(false);
+  for (let device = 1; device <= 1000; device += 1) held.take(`d${device}`, 10);
+  expect(held.total).toBe(800);
 });

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
-import type { Redis } from '@odograph/runtime/redis';
+import { within } from '@odograph/runtime/clock';
+import type { Logger } from '@odograph/runtime/logger';
+import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import { maxUploadShards } from '@odograph/runtime/settings';
 import { countUnfinishedJobs, openQueue, type QueueConnection, queueNameOf, type TypedQueue } from './queues.ts';
@@ -55,13 +58,21 @@ async function holdsJobs({ prefix, shard }: UploadShard, redis: Redis | undefine
   return (await Promise.all(counts)).some((count) => count > 0);
 }
 
-/** Counts bytes held for Redis. Each shard has an equal part, so an unavailable one cannot use up the others'. */
+/** However many shards there are, each can hold the uploads of a request of the largest size. */
+const maxParts = 8;
+
+/**
+ * Counts bytes held for Redis. Each shard has an equal part, at least an eighth, so an unavailable one cannot use up the
+ * others'.
+ */
 export class HeldByShard {
   readonly #maximum: number;
+  readonly #part: number;
   readonly #bytes: number[];
 
   constructor(maximumBytes: number, shards: number) {
-    this.#maximum = maximumBytes / shards;
+    this.#maximum = maximumBytes;
+    this.#part = maximumBytes / Math.min(shards, maxParts);
     this.#bytes = Array.from({ length: shards }, () => 0);
   }
 
@@ -69,11 +80,11 @@ export class HeldByShard {
     return this.#bytes.reduce((total, bytes) => total + bytes, 0);
   }
 
-  /** @returns false when it would exceed the part of the device's shard; then nothing is counted */
+  /** @returns false when it would exceed the part of the device's shard, or the whole; then nothing is counted */
   take(deviceId: string, bytes: number): boolean {
     const shard = shardOf(deviceId, this.#bytes.length);
     const held = (this.#bytes[shard] ?? 0) + bytes;
-    if (held > this.#maximum) return false;
+    if (held > this.#part || this.total + bytes > this.#maximum) return false;
     this.#bytes[shard] = held;
     return true;
   }
@@ -90,9 +101,12 @@ export interface ShardQueues extends UploadShard {
   readonly lateUploads: TypedQueue<'late-uploads'>;
 }
 
-/** Opens the queues of every shard; the caller closes them. */
-export function openShardQueues(settings: ShardSettings): { queues: ShardQueues[]; close(): Promise<void> } {
-  const queues = listUploadShards(settings).map((shard) => ({
+/** Opens the queues of every shard, or of those given; the caller closes them. */
+export function openShardQueues(
+  settings: ShardSettings,
+  shards: readonly UploadShard[] = listUploadShards(settings),
+): { queues: ShardQueues[]; close(): Promise<void> } {
+  const queues = shards.map((shard) => ({
     ...shard,
     uploads: openQueue('uploads', shard),
     lateUploads: openQueue('late-uploads', shard),
@@ -107,6 +121,30 @@ export function openShardQueues(settings: ShardSettings): { queues: ShardQueues[
 export async function countShardJobs({ uploads, lateUploads }: Pick<ShardQueues, 'uploads' | 'lateUploads'>) {
   const [live, late] = await Promise.all([countUnfinishedJobs(uploads), countUnfinishedJobs(lateUploads)]);
   return live + late;
+}
+
+const answerMs = 5000;
+
+/**
+ * Counts the jobs of all shards that are not stored, those included that other values of UPLOAD_SHARDS or REDIS_URL left
+ * behind on these servers.
+ * @throws when a server does not answer
+ */
+export async function countUploadJobs(settings: ShardSettings, logger: Logger): Promise<number> {
+  const servers = redisServers(settings.REDIS_URL).map((url) => connectRedis(url, logger, neverRepeated));
+  try {
+    await Promise.all(servers.map((redis) => once(redis, 'ready', { signal: AbortSignal.timeout(answerMs) })));
+    const shards = [...listUploadShards(settings), ...(await findRetiredShards(settings, servers))];
+    const { queues, close } = openShardQueues(settings, shards);
+    try {
+      const counts = await within(answerMs, Promise.all(queues.map(countShardJobs)));
+      return counts.reduce((total, count) => total + count, 0);
+    } finally {
+      await close();
+    }
+  } finally {
+    for (const redis of servers) redis.disconnect();
+  }
 }
 
 /** Names shards in a message: nothing when there is only one. */

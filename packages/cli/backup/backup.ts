@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -7,11 +6,10 @@ import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { recordBackup } from '@odograph/database/installation';
 import { describeUnreadable, kindsOfSealedValues } from '@odograph/database/sealed-values';
-import { countShardJobs, openShardQueues } from '@odograph/queue/shards';
+import { countUploadJobs } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { platformVersion } from '@odograph/runtime/platform-version';
-import { connectRedis } from '@odograph/runtime/redis';
 import type { Client } from 'pg';
 import type { Engines } from '../installation/engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
@@ -41,30 +39,9 @@ async function readSecrets(config: Config): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(secrets).filter(([, secret]) => secret !== ''));
 }
 
-const redisTimeoutMs = 5000;
-
-async function isRedisReady(redisUrl: string): Promise<boolean> {
-  const redis = connectRedis(redisUrl, createLogger('silent'));
-  try {
-    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when Redis is unavailable. */
-async function countQueuedJobs(redisUrl: string, config: Config): Promise<number | undefined> {
-  if (!(await isRedisReady(redisUrl))) return undefined;
-  const { queues, close } = openShardQueues({ ...config, REDIS_URL: redisUrl });
-  try {
-    const counts = await Promise.all(queues.map(countShardJobs));
-    return counts.reduce((total, count) => total + count, 0);
-  } finally {
-    await close();
-  }
+/** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when a Redis is unavailable. */
+function countQueuedJobs(redisUrl: string, config: Config): Promise<number | undefined> {
+  return countUploadJobs({ ...config, REDIS_URL: redisUrl }, createLogger('silent')).catch(() => undefined);
 }
 
 /** Returns what must be the same in the original and in its copy. */

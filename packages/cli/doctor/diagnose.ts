@@ -4,6 +4,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Config } from '@odograph/runtime/config';
+import { describeRedis, parseSeveralHosts, redisServers } from '@odograph/runtime/redis-url';
 import { openEngines } from '../installation/engines.ts';
 import {
   attempt,
@@ -29,7 +30,8 @@ interface Examined {
 
 const redisRemedy = 'start Redis, or correct REDIS_URL; if it exited, see its log (a full disk ends it)';
 
-const isHere = (url: string) => ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
+const isHere = (url: string) =>
+  !parseSeveralHosts(url) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 
 /** Checks an engine; keeps its clock and, on this host, the directory of its data. */
 async function examine(group: string, remedy: string, url: string, run: () => Promise<Examined>) {
@@ -48,6 +50,18 @@ async function examine(group: string, remedy: string, url: string, run: () => Pr
   return { clock, checks: [...checks, ...disk] };
 }
 
+/** Checks each server of REDIS_URL; with several, the names of the checks end with its address. */
+async function examineRedis(urls: string) {
+  const servers = redisServers(urls).map((url) => ({ url, name: describeRedis(url) }));
+  return Promise.all(
+    servers.map(async ({ url, name }) => {
+      const { clock, checks } = await examine('Redis', redisRemedy, url, () => checkRedis(url));
+      if (servers.length === 1) return { clock, checks };
+      return { clock, checks: checks.map((one) => ({ ...one, check: `${one.check} of ${name}` })) };
+    }),
+  );
+}
+
 /** Checks everything that this host's settings reach. @param platformUrl where the platform answers */
 export async function diagnose(config: Config, platformUrl: string): Promise<Check[]> {
   const engines = await openEngines(config);
@@ -55,12 +69,11 @@ export async function diagnose(config: Config, platformUrl: string): Promise<Che
     const database = await examine('database', 'start PostgreSQL, or correct DATABASE_URL', engines.databaseUrl, () =>
       checkDatabase(engines.databaseUrl, config),
     );
-    const redis = await examine('Redis', redisRemedy, engines.redisUrl, () => checkRedis(engines.redisUrl));
-    const skew = database.clock && redis.clock ? [checkSkew('clocks of the engines', database.clock, redis.clock)] : [];
+    const servers = await examineRedis(engines.redisUrl);
+    const clock = servers[0]?.clock;
+    const skew = database.clock && clock ? [checkSkew('clocks of the engines', database.clock, clock)] : [];
     const groups = [
-      attempt('backlog', redisRemedy, async () =>
-        redis.clock === undefined ? [] : checkQueues(engines.redisUrl, config),
-      ),
+      attempt('backlog', redisRemedy, async () => (clock === undefined ? [] : checkQueues(engines.redisUrl, config))),
       checkRoles(config),
       attempt('clock of this host', 'see docs/operating.md, "Clocks"', checkTimeSync),
       attempt('disk space', 'correct DATA_DIR', () => checkDisk('disk space', config.DATA_DIR)),
@@ -68,7 +81,13 @@ export async function diagnose(config: Config, platformUrl: string): Promise<Che
       attempt('platform', 'start the platform, or set ODOGRAPH_URL to its address', () => checkPlatform(platformUrl)),
     ];
     const others = (await Promise.all(groups)).flat();
-    return [ok('settings', 'valid'), ...database.checks, ...redis.checks, ...skew, ...others];
+    return [
+      ok('settings', 'valid'),
+      ...database.checks,
+      ...servers.flatMap(({ checks }) => checks),
+      ...skew,
+      ...others,
+    ];
   } finally {
     await engines.stop();
   }

@@ -136,6 +136,14 @@ it('diagnoses engines of the settings, and exits with 1 when the platform does n
   for (const check of ['backlog', 'quarantine']) expect(['ok', 'warning']).toContain(results.get(check));
 });
 
+it('diagnoses each of several servers in REDIS_URL', { timeout: 60_000 }, async () => {
+  const { DATABASE_URL, REDIS_URL, DATA_DIR } = await testConfig();
+  const checks = diagnose({ DATABASE_URL, DATA_DIR, REDIS_URL: `${REDIS_URL},redis://127.0.0.1:1` });
+  expect(checks.get(`Redis clock of ${new URL(REDIS_URL).host}`)).toMatchObject({ result: 'ok' });
+  expect(checks.get('Redis of 127.0.0.1:1')).toMatchObject({ result: 'fault' });
+  expect(checks.get('backlog')).toMatchObject({ result: 'fault' });
+});
+
 it('diagnoses a deployment with a database role for each service, and says how to mend a role that is missing', {
   timeout: 60_000,
 }, async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { openQueue } from '@odograph/queue/queues';
-import { countShardJobs, openShardQueues } from '@odograph/queue/shards';
+import { countUploadJobs } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
@@ -112,13 +112,10 @@ export function checkSchedules(schedules: readonly Schedule[], failed: number, n
 
 /** Checks the backlog of uploads and the tasks of maintenance. */
 export async function checkQueues(redisUrl: string, config: Config): Promise<Check[]> {
-  const connection = { redisUrl, prefix: config.QUEUE_PREFIX };
-  const uploads = openShardQueues({ ...config, REDIS_URL: redisUrl });
-  const maintenance = openQueue('maintenance', connection);
+  const jobs = await countUploadJobs({ ...config, REDIS_URL: redisUrl }, createLogger('silent'));
+  const maintenance = openQueue('maintenance', { redisUrl, prefix: config.QUEUE_PREFIX });
   try {
-    const opened = uploads.queues.flatMap((shard) => [shard.uploads, shard.lateUploads]);
-    await Promise.all([...opened, maintenance].map((queue) => queue.waitUntilReady()));
-    const jobs = (await Promise.all(uploads.queues.map(countShardJobs))).reduce((total, count) => total + count, 0);
+    await maintenance.waitUntilReady();
     const schedules = await maintenance.getJobSchedulers();
     const due = schedules.map(({ key, next = Date.now() }) => ({ name: key, dueMs: next }));
     const detail = `${jobs} of ${limits.maxBacklogJobs} jobs`;
@@ -129,6 +126,6 @@ export async function checkQueues(redisUrl: string, config: Config): Promise<Che
       checkSchedules(due, await maintenance.getFailedCount(), Date.now()),
     ];
   } finally {
-    await Promise.all([uploads.close(), maintenance.close()]);
+    await maintenance.close();
   }
 }
