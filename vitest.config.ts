@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Starts the longest files, those of faults and of the console, first and in turn: the former mostly wait, the latter need
- * most CPU time, and a long one that starts last would leave processors idle.
+ * Starts the longest files first, alternating fault and console tests: fault tests mostly wait, console tests need most of
+ * the CPU time. A long file that starts last would leave processors idle.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -24,7 +24,7 @@ export default defineConfig({
     env: { TELTONIKA_PORT: '0' },
     testTimeout: 120_000,
     hookTimeout: 180_000,
-    // Tests wait almost half of their time: a fourth worker keeps two processors busy.
+    // Tests wait almost half of the time: four workers keep two processors busy.
     maxWorkers: 4,
     expect: { poll: { timeout: 20_000 } },
     // A line that a library writes while a worker ends would fail the run.

@@ -34,7 +34,7 @@ const validatorOptions = { useDefaults: true, addUsedSchema: false, keywords: ['
 const ofText = addFormats.default(new Ajv({ ...validatorOptions, coerceTypes: true }));
 const ofBody = addFormats.default(new Ajv(validatorOptions));
 
-/** Compiles each schema when its first value comes: compiling all of them takes half of a start's CPU time. */
+/** Compiles each schema on first use: compiling all of them takes half of the CPU time of a start. */
 function compileSchemasOnUse(http: Http): void {
   http.setValidatorCompiler<JsonSchema>(({ schema, httpPart }) => {
     let validate: ValidateFunction | undefined;

@@ -12,8 +12,8 @@ new MutationObserver(() => {
   }
 }).observe(document.body, { childList: true, subtree: true });
 
-// The resolver for OpenAPI 3.1 normalizes the whole document for each operation, ten times the work of that for 3.0, which
-// resolves the references of this document as well.
+// The OpenAPI 3.1 resolver normalizes the whole document for each operation. The 3.0 resolver handles the references of
+// this document, too, in a tenth of the time.
 const resolveAs30 = ({ fn: { resolveSubtree } }) => ({
   fn: { resolveSubtree: (document, ...rest) => resolveSubtree({ ...document, openapi: '3.0.3' }, ...rest) },
 });

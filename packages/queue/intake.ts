@@ -37,8 +37,8 @@ export function describeHeldShards(shards: readonly Pick<IntakeShard, 'backlog'>
 }
 
 /**
- * Describes the health of a service that accepts uploads. It fails once no shard accepts any: while one does, a balancer
- * must keep sending devices here.
+ * Describes the health of a service that accepts uploads. It fails once no shard accepts any: while one does, load
+ * balancers must keep sending devices here.
  */
 export function intakeHealth(shards: readonly IntakeShard[]): ServiceHealth {
   const fault = describeHeldShards(shards);

@@ -47,7 +47,7 @@ const protocol = 2;
 
 type ConnectionOptions = RedisOptions & { url: string; onClient?(client: Redis): void };
 
-// BullMQ knows no addresses of clusters and Sentinels; it closes the clients of a factory as it does its own.
+// BullMQ cannot parse addresses of clusters and Sentinels. It closes clients from a factory like its own.
 RedisConnection.clientFactory = (given) => {
   const { url, onClient, ...options } = given as ConnectionOptions;
   const client = createRedisClient(url, options);
@@ -56,14 +56,14 @@ RedisConnection.clientFactory = (given) => {
 };
 
 export interface QueueConnection {
-  /** The first address counts, as in REDIS_URL. */
+  /** As REDIS_URL; only the first address is used. */
   redisUrl: string;
   prefix: string;
-  /** Only of the upload queues (shards.ts); the first shard by default. */
+  /** For upload queues only (shards.ts). Default: the first shard. */
   shard?: number;
 }
 
-/** Returns the name of a queue in Redis. Those of further shards are hash tags: each may be on another node of a cluster. */
+/** Returns the name of a queue in Redis. Shards after the first use a hash tag, so a cluster can spread them over nodes. */
 export const queueNameOf = (name: QueueName, shard = 0): string => (shard === 0 ? name : `{${name}-${shard}}`);
 
 /** Opens a queue to add jobs to; the caller closes it. Adding fails at once while Redis is away. */
@@ -160,9 +160,9 @@ async function locatePrimary(client: Redis, key: string): Promise<() => Server |
 }
 
 /**
- * Makes `add` resolve only once so many replicas have the job (WAIT). It rejects if they do not within a second, and if the
- * connection or the primary changed meanwhile: WAIT counts what its own connection wrote, and a new primary may lack the job.
- * Repeating it with the same job id is harmless.
+ * Makes `add` resolve only once `replicas` replicas have the job (WAIT). It rejects after 1 s, or if the connection or the
+ * primary changed: WAIT covers the writes of its own connection only, and a new primary may lack the job. Retries with the
+ * same job id are idempotent.
  */
 function awaitReplicas<Name extends QueueName>(
   client: Redis,
@@ -292,9 +292,9 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
 const closeTimeoutMs = 5000;
 
 /**
- * Ends `close()` 5 s after the last job, which then may be repeated. BullMQ waits until Redis, which may be away, knows that
- * the job is done; after a fail-over of a cluster, it may wait forever for a blocked command that ioredis has lost. A closing
- * worker takes no further job.
+ * Resolves `close()` at most 5 s after the last job, which may then be repeated. BullMQ waits until Redis knows that the
+ * job is done, although Redis may be unavailable; after a fail-over of a cluster, it may wait forever for a blocking
+ * command that ioredis has lost. A closing worker takes no further jobs.
  */
 function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>, closed: AbortController): void {
   const close = worker.close.bind(worker);

@@ -53,7 +53,7 @@ function openIntake(settings: ReturnType<typeof settingsOf>) {
   return { intake, stored };
 }
 
-it('uploads of a device wait in one shard, in their order, whatever its id', async () => {
+it('queues the uploads of a device in one shard, in order, for any device id', async () => {
   const settings = settingsOf(5);
   const { intake, stored } = openIntake(settings);
   const ids = fc.sample(fc.uniqueArray(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 60 }), 1)[0] ?? [];
@@ -83,7 +83,7 @@ it('uploads of a device wait in one shard, in their order, whatever its id', asy
   expect(found).toEqual(new Map(ids.map((id) => [id, new Set([shardOf(id, 5)])])));
 });
 
-it('shards have about as many devices each, also when their ids are numbered', () => {
+it('distributes devices evenly over shards, including devices with sequential ids', () => {
   const fleets = fc.record({
     prefix: fc.string({ maxLength: 12 }),
     first: fc.maxSafeNat().map((number) => number % 1e14),
@@ -104,7 +104,7 @@ it('shards have about as many devices each, also when their ids are numbered', (
   );
 });
 
-it('the first shard has the queues of an installation without shards', () => {
+it('uses the queues of an unsharded installation for the first shard', () => {
   const { queues, close } = openShardQueues(settingsOf(2));
   closes.push(close);
   expect(queues.map(({ uploads, lateUploads }) => [uploads.name, lateUploads.name])).toEqual([
@@ -113,7 +113,7 @@ it('the first shard has the queues of an installation without shards', () => {
   ]);
 });
 
-it('finds the shards with jobs that the number of shards no longer names', async () => {
+it('finds shards with jobs beyond the configured number of shards', async () => {
   const settings = settingsOf(4);
   const { intake, stored } = openIntake(settings);
   for (let device = 0; device < 50; device += 1) {
@@ -139,7 +139,7 @@ it('does not count the jobs of some servers only', async () => {
   await expect(countUploadJobs(withOneAway, createLogger('silent'))).rejects.toThrow();
 });
 
-it('a shard that holds its part of the memory leaves the others theirs', () => {
+it('keeps a shard that has reached its memory limit from using that of the others', () => {
   const held = new HeldByShard(100, 2);
   const [first = '', second = ''] = [0, 1].map((shard) => {
     for (let device = 0; ; device += 1) if (shardOf(`d${device}`, 2) === shard) return `d${device}`;

@@ -25,7 +25,7 @@ export const shardOf = (deviceId: string, shards: number): number => (shards ===
 
 function shardAt({ REDIS_URL, QUEUE_PREFIX }: Omit<ShardSettings, 'UPLOAD_SHARDS'>, shard: number, server: number) {
   const redisUrl = redisServers(REDIS_URL)[server] ?? REDIS_URL;
-  // Only the first hash tag of a key counts, and further shards have one of their own.
+  // Redis uses only the first hash tag of a key; shards after the first have their own in the queue name.
   return { shard, server, redisUrl, prefix: shard === 0 ? QUEUE_PREFIX : QUEUE_PREFIX.replace(/[{}]/g, '') };
 }
 

@@ -163,7 +163,7 @@ function redisFaults({ REDIS_URL: urls }: Readonly<Record<string, string>>): str
   return fault === undefined ? [] : [`REDIS_URL: ${fault}`];
 }
 
-/** On a cluster, a hash tag keeps all keys but those of the other upload queues in one place, as scripts require. */
+/** Adds a hash tag on a cluster: all keys of a Lua script must be in one slot. Other shards have tags of their own. */
 function hashTagOf({ REDIS_URL = '', QUEUE_PREFIX }: Config): Partial<Config> {
   if (!isRedisCluster(REDIS_URL) || QUEUE_PREFIX.includes('{')) return {};
   return { QUEUE_PREFIX: `{${QUEUE_PREFIX}}` };

@@ -1,4 +1,4 @@
-/** Splits REDIS_URL, which may list several servers, Sentinel groups or clusters. The first holds all but the other shards. */
+/** Splits REDIS_URL into its servers, Sentinel groups or clusters. The first holds everything but the other shards. */
 export const redisServers = (urls: string): string[] => urls.split(/,(?=rediss?(?:\+[a-z]+)?:\/\/)/);
 
 const severalHosts =
@@ -19,7 +19,7 @@ function parseHosts(hosts: string, defaultPort: number): Host[] {
 
 /**
  * Parses the address of a cluster, or of the Sentinels of one primary; undefined for that of one server.
- * @throws when it is malformed
+ * @throws if it is malformed
  */
 export function parseSeveralHosts(url: string) {
   if (!/^rediss?\+/.test(url)) return undefined;
@@ -40,10 +40,10 @@ export function parseSeveralHosts(url: string) {
   };
 }
 
-/** Whether an address is that of a Redis Cluster, where all keys of a script must share a hash tag. */
+/** Tells whether an address is that of a Redis Cluster, where all keys of a Lua script must share a hash tag. */
 export const isRedisCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url);
 
-/** Finds the fault of REDIS_URL, without its secrets. */
+/** Returns why REDIS_URL is invalid, without its secrets; undefined if it is valid. */
 export function redisUrlFault(urls: string): string | undefined {
   try {
     for (const url of redisServers(urls)) if (!parseSeveralHosts(url)) new URL(url);

@@ -12,7 +12,7 @@ export type Redis = Server | Cluster;
 /** The back-off before a connection to Redis is opened again. */
 export const redisBackOffMs = (failures: number): number => backOffMs(failures, { minMs: 100, maxMs: 1000 });
 
-/** A former primary that a fail-over made a replica refuses writes: reconnecting finds the new one. */
+/** After a fail-over, the demoted primary rejects writes (READONLY); reconnecting finds the new primary. */
 const reconnectOnError = (error: Error): boolean => error.message.startsWith('READONLY');
 
 export type RedisClientOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -34,9 +34,9 @@ export function createRedisClient(urls: string, options: RedisClientOptions): Re
     enableOfflineQueue,
     ...(retryStrategy && { clusterRetryStrategy: (attempt: number) => retryStrategy(attempt) ?? null }),
     slotsRefreshTimeout: 2000,
-    // Otherwise a command without an answer is repeated at the new primary.
+    // Otherwise the client retries unanswered commands at the new primary.
     ...(redisOptions.maxRetriesPerRequest === 0 && { retryDelayOnFailover: 0 }),
-    // Certificates name hosts, so addresses stay names.
+    // Certificates name hosts: keep host names unresolved.
     ...('tls' in tls && {
       dnsLookup: (address: string, found: (error: null, address: string) => void) => found(null, address),
     }),
@@ -67,7 +67,7 @@ export function connectRedis(urls: string, logger: Logger, options: Partial<type
   return redis;
 }
 
-/** Whether a client is that of a cluster. */
+/** Tells whether a client is that of a cluster. */
 export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster;
 
 /** Lists the servers that a client writes to: the primaries of a cluster, or the one server. */

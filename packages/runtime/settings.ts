@@ -52,7 +52,7 @@ const serviceDatabases = Object.fromEntries(
   Object.values(serviceDatabaseNames).map((name) => [name, serviceDatabase]),
 ) as Record<(typeof serviceDatabaseNames)[Service], typeof serviceDatabase>;
 
-/** More queues than ingest processes on one database are of no use, and each costs every process connections. */
+/** Bounds the connections of each process; more shards than ingest processes bring no throughput. */
 export const maxUploadShards = 64;
 
 const retention = (defaultValue: number, description: string, row?: string) =>
@@ -93,7 +93,7 @@ export const Settings = Type.Object({
   ),
   UPLOAD_SHARDS: whole(
     1,
-    'queues that uploads are spread over by device ([scaling.md](scaling.md#queues)); equal in all processes of an installation',
+    'shards over which uploads are distributed by device ([scaling.md](scaling.md#queues)); must be equal in all processes of an installation',
     undefined,
     1,
     maxUploadShards,

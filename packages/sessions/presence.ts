@@ -113,7 +113,7 @@ export class DeviceMessenger {
     return this.#outcomeOf(receivers);
   }
 
-  /** The nodes of a cluster forward messages to each other, but each counts its own receivers only. */
+  /** On a cluster, PUBLISH counts the receivers of one node only, so zero does not mean unreachable. */
   #outcomeOf(receivers: number): SendOutcome {
     return receivers === 0 && !isCluster(this.#redis) ? 'unreachable' : 'sent';
   }

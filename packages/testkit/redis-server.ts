@@ -18,7 +18,7 @@ export interface RedisServer {
 export async function spawnRedis(directory: string, port?: number, more: readonly string[] = []): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const own = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory];
-  // Sentinels make a server write its role into its settings.
+  // Sentinels make a server rewrite its settings file: use a copy.
   const settings = join(directory, 'redis.conf');
   await copyFile(durableSettings, settings);
   const child = spawn('redis-server', [settings, ...own, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -17,7 +17,7 @@ afterAll(() => {
 const warned = vi.fn<(warning: Error) => void>();
 process.once('warning', warned);
 
-it('wakes the request of an ended command and the next one of its vehicle, at every replica', async () => {
+it('wakes the requests of an ended command and of the next one of its vehicle, at every replica', async () => {
   const subscribers = async () => (await redis.pubsub('NUMSUB', `${config.QUEUE_PREFIX}:commands`))[1];
   await eventually(async () => expect(await subscribers()).toBe(replicas.length));
   const watches = replicas.map((events) => ({

@@ -88,7 +88,7 @@ async function take({ verb, index }: Step, template: NewCommand, ids: string[]):
       const ended = await endCommand(db, id);
       const pending = db.selectFrom('command').select('id').where('vehicle_id', '=', template.vehicleId);
       const [next] = await pending.where('state', '=', 'pending').orderBy('position').limit(1).execute();
-      if (ended && ended.nextId !== next?.id) throw new Error('the end names another next command');
+      if (ended && ended.nextId !== next?.id) throw new Error('endCommand returned the wrong next command');
       break;
     }
     case 'acknowledgeAsAnother':

@@ -34,7 +34,7 @@ const addDevice = async () => {
 };
 beforeEach(addDevice);
 
-/** Connects to Redis, until the test ends, for a delivery that it starts. */
+/** Connects to Redis until the test ends. @returns its clients, and a function that starts key delivery */
 function delivery() {
   const logger = createLogger('silent');
   const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = config;

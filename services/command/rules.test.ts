@@ -22,7 +22,11 @@ describe('isDriving', () => {
       true,
       { ignition: true, locationSpeedKmh: 50, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
-    ['a speed has no time: it is the older', false, { ...on, locationSpeedKmh: 50, fleetSpeedKmh: 0, fleetTimeMs: 1 }],
+    [
+      'a speed has no time: it counts as older',
+      false,
+      { ...on, locationSpeedKmh: 50, fleetSpeedKmh: 0, fleetTimeMs: 1 },
+    ],
     [
       'two speeds are of the same time: the higher counts',
       true,

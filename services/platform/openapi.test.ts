@@ -248,7 +248,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('describes no body of an answer without one', () => {
+  it('describes no body for responses without one', () => {
     expect(find('POST /v1/vehicle/honk')?.responses['200']?.content).toBeUndefined();
   });
 

@@ -153,7 +153,7 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
       const away = servers.flatMap(({ status }, index) => (status === 'ready' ? [] : [index + 1]));
       if (away.length === servers.length)
         return { ok: false, state: 'Redis is unreachable; if it exited, see its log (a full disk ends it)' };
-      // The other servers accept uploads: a balancer must keep sending devices here. Ingest fails /health.
+      // The other servers accept uploads: load balancers must keep sending devices here. Ingest fails /health.
       const unreachable = away.length === 0 ? '' : `unreachable in REDIS_URL: server ${away.join(', ')}`;
       if (faults.length === 0) return { ok: true, state: unreachable || 'durable' };
       const state = `can lose acknowledged uploads: ${faults.join(', ')}${unreachable && `; ${unreachable}`}`;

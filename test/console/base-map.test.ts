@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     await page.context().close();
   });
 
-  it('is there after less than 600 kB, and loads finer coasts only when a person looks closer', async () => {
+  it('loads in less than 600 kB, and loads finer coastlines only after zooming in', async () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
     const loads = watchLoads(page);

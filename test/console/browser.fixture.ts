@@ -104,7 +104,7 @@ export function watchLoads(page: Page): Loads {
   const sizes: Promise<number>[] = [];
   page.on('requestfinished', (request) => {
     paths.push(new URL(request.url()).pathname);
-    // Chromium does not measure the script of a worker, but knows its header. The page may close before a request ends.
+    // Chromium reports no size for worker scripts, so prefer the header. The page may close before a request ends.
     const size = async () => {
       const length = await (await request.response())?.headerValue('content-length');
       return Number(length ?? (await request.sizes()).responseBodySize);
@@ -151,7 +151,7 @@ interface AxeResult {
 
 /** Lists the axe violations on the current page. @param rules default: all */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Evaluated by the debugger, to which the content security policy does not apply; once, because its text is 600 kB.
+  // Evaluated by the debugger, to which the content security policy does not apply. Loaded once: it has 600 kB.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe.source);
   const { violations } = (await page.evaluate(
     `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,

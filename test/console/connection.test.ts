@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
       const device = await connectDevice(current.mqttUrl, fleet.moving);
       await device.upload([reading({ speed: 97, driven: 40 })]);
       const missed = page.getByRole('button', { name: /MV-100-AA Moving.*97 km\/h/ });
-      // The back-off and the interval of reads take 10 s each.
+      // Back-off and read interval are up to 10 s each.
       await missed.waitFor({ timeout: 60_000 });
       await page.getByText('Live', { exact: true }).waitFor();
       expect(await missed.isVisible()).toBe(true);

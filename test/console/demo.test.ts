@@ -50,7 +50,7 @@ it.skipIf(!hasBrowser)(
     const loaded = await loads.total();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     expect(loaded).toBeLessThan(600_000);
-    // Streets cover the coasts.
+    // The street map covers the coasts.
     expect(loads.paths.filter((path) => path.includes('countries-50m'))).toEqual([]);
   },
 );

@@ -152,12 +152,12 @@ async function view(page: Page, { width, colorScheme }: View): Promise<void> {
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
 }
 
-/** A tablet shows the elements of the others: here only the rules that size, colours and the texts of English decide. */
+/** The tablet has the same elements: run only the rules that depend on size, colours or the English texts. */
 const rulesOf = (one: View) =>
   one === tablet ? ['color-contrast', 'target-size', 'scrollable-region-focusable', ...rulesOfText] : undefined;
 const rulesOfText = ['html-has-lang', 'button-name', 'link-name', 'label', 'label-content-name-mismatch'];
 
-/** Opens a screen within the page that is loaded, as a link does; loading the console for each takes more CPU time. */
+/** Opens a screen by client-side navigation, as a link does: reloading the console for each takes more CPU time. */
 async function show(page: Page, { path, sign, click }: Screen): Promise<void> {
   const move = (to: string) =>
     page.evaluate(
@@ -172,7 +172,7 @@ async function show(page: Page, { path, sign, click }: Screen): Promise<void> {
   await page.locator(sign).first().waitFor();
 }
 
-/** Lists the faults that last: data, and what depends on the size of elements, may be drawn after the sign. */
+/** Lists persistent faults, for up to 3 s: data and layout may change after the sign of the screen appears. */
 async function findFaults(page: Page, one: View): Promise<string[]> {
   let found: string[] = [];
   const expectNone = async () => {

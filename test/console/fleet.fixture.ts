@@ -64,7 +64,7 @@ export async function createAccount(
   return (await createOperator(db, { role, ...limits, passwordHash: await passwordHash })).name;
 }
 
-/** Opens an address with a session of an operator; the form of the sign-in would take twice the CPU time. */
+/** Opens an address in the session of an operator; the sign-in form would take twice the CPU time. */
 export async function openAs({ db }: TestPlatform, { page }: WatchedPage, path: string, name: string): Promise<void> {
   const { id } = await db.selectFrom('operator').select('id').where('name', '=', name).executeTakeFirstOrThrow();
   const cookie = await signIn(db, { operator_id: id });

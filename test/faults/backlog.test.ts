@@ -21,7 +21,7 @@ async function residentBytes(pid: number | undefined): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-/** Resolves with the number of acknowledged uploads once the backlog is full and the number has not changed for two seconds. */
+/** Resolves with the number of acknowledged uploads once the backlog is full and the number is constant for 2 s. */
 async function untilHeld(load: Load): Promise<number> {
   const health = async () => (await fetch(`${testbed.broker().httpUrl}/health`)).text();
   await eventually(async () => expect(await health()).toContain('backlog exceeds its limit'), 120_000);

@@ -15,7 +15,7 @@ import { startTeltonikaLoad } from './parts/teltonika-load.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 900_000 + 4 * scale.installationMs;
-/** A webhook of a killed process is taken over after a minute. */
+/** Longer than the lease of a webhook (1 min), which a killed process leaves behind. */
 const deliveryMs = 240_000;
 const replicas = scale.patient
   ? { broker: 3, gateway: 2, ingest: 4, http: 2 }
@@ -87,9 +87,9 @@ async function runFaults(recover: () => Promise<unknown>): Promise<Record<string
   return slowest;
 }
 
-describe.skipIf(!hasHaproxy || !hasRedisServer)('several processes of each service, engines with replicas', () => {
+describe.skipIf(!hasHaproxy || !hasRedisServer)('an installation with several processes of each service', () => {
   it(
-    'lose nothing, carry out nothing twice and show no foreign data while each fails, and while they are upgraded',
+    'loses nothing, executes nothing twice and shows no foreign data during faults and a rolling restart',
     async () => {
       const { db, httpUrl, mqttUrl, teltonikaPort } = installation;
       const application = await createApplication(db, unthrottled);

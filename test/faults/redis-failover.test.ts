@@ -60,7 +60,7 @@ async function startPlatform(settings: Record<string, string>) {
   return platform;
 }
 
-describe('nothing acknowledged is lost with the primary that had it', () => {
+describe('acknowledged uploads survive the loss of their primary', () => {
   it.skipIf(!hasRedisServer || !hasRedisSentinel)(
     'when Sentinel promotes a replica',
     async () => {
@@ -79,7 +79,7 @@ describe('nothing acknowledged is lost with the primary that had it', () => {
   );
 
   it.skipIf(!hasRedisServer)(
-    'when a cluster promotes a replica, of each primary in turn',
+    'when a cluster promotes the replica of each primary in turn',
     async () => {
       const cluster = await startRedisCluster(directory);
       closes.push(cluster.end);

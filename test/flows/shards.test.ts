@@ -76,7 +76,7 @@ async function countJobs(config: ResolvedConfig, shards: number): Promise<number
   }
 }
 
-it('uploads in four queues are stored once each, those left in them too when there are two', async () => {
+it('stores every upload once when the number of shards shrinks from four to two', async () => {
   const four = await startServices([brokerService], { UPLOAD_SHARDS: '4' });
   const { QUEUE_PREFIX, DATA_DIR } = four.config;
   const fleet = await createFleet(four.db, 24);
@@ -86,7 +86,7 @@ it('uploads in four queues are stored once each, those left in them too when the
   await four.stop();
 
   const two = await startServices([brokerService, ingestService], { QUEUE_PREFIX, DATA_DIR, UPLOAD_SHARDS: '2' });
-  // Uploads that a device repeats because it missed their PUBACK may be in another queue than at first.
+  // An upload that is repeated after a missed PUBACK may reach a different queue.
   await uploadAll(await connectAll(two, fleet), start + 5, start + 20);
   await awaitStored(two.db, fleet, start + 20);
   await eventually(async () => expect(await countJobs(two.config, 4)).toEqual([0, 0, 0, 0]), 30_000);
@@ -100,7 +100,7 @@ describe.skipIf(!hasRedisServer)('with two servers in REDIS_URL', () => {
     return { server, directory };
   }
 
-  it('the loss of one stops the PUBACKs of its devices only, and everything is stored once when it is back', async () => {
+  it('the loss of one stops the PUBACKs of its devices only, and each upload is stored once after it returns', async () => {
     const [one, other] = await Promise.all([spawnServer(), spawnServer()]);
     let second = other.server;
     closes.push(
@@ -168,7 +168,7 @@ it('when one of two ingests is killed, the other stores the uploads of all shard
 }, 120_000);
 
 it.skipIf(!inject('isNativeDatabase'))(
-  'an ingest whose database connection goes silent leaves its shard to another, and stops working it',
+  'an ingest whose database connection goes silent loses its shard to another and stops processing it',
   async () => {
     const config = await testConfig();
     const url = new URL(config.DATABASE_URL);

@@ -180,7 +180,7 @@ export async function markDeleted(db: Database, id: string, now: Date): Promise<
   await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
 }
 
-/** Reads the observations of a vehicle since a time, after its last position in the 24 hours before, which is `before`. */
+/** Reads the observations of a vehicle since `start`; `before` is its last position in the 24 hours before that. */
 export async function observe(
   db: Database,
   vehicleId: number,

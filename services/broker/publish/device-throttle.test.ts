@@ -44,7 +44,7 @@ describe('the broker', () => {
     const other = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     const acknowledged = flood(flooding, 20_000, JSON.stringify({ timestamp: 1, padding: 'x'.repeat(1000) }));
     const startMs = performance.now();
-    // Those behind the flood would wait for the whole of it.
+    // Without fairness, each of these would wait for the whole flood.
     for (let n = 0; n < 30; n += 1) {
       await other.upload({ timestamp: n });
       await delay(100);

@@ -51,7 +51,7 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       labelNames: ['shard'] as const,
     }),
     backlogBytes: new Gauge({
-      ...named('backlog_bytes', 'Memory that Redis uses, by the place of the server in REDIS_URL'),
+      ...named('backlog_bytes', 'Memory that Redis uses, by index of the server in REDIS_URL'),
       labelNames: ['server'] as const,
     }),
     failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),

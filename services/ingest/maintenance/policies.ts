@@ -154,7 +154,7 @@ export async function vacuumBusyTables(db: Database, stopping?: AbortSignal): Pr
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }
 
-/** Asks each server of REDIS_URL to rewrite its append-only file. @returns whether any does */
+/** Asks each server of REDIS_URL to rewrite its append-only file. @returns whether any rewrite started */
 export async function rewriteRedisLog(redisUrls: string, logger: Logger): Promise<boolean> {
   const rewrites = await Promise.all(redisServers(redisUrls).map((url) => rewriteServerLog(url, logger)));
   return rewrites.some(Boolean);

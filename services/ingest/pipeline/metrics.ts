@@ -38,7 +38,7 @@ function addQueueDepth(registry: Registry, shards: readonly CountedShard[]): voi
 
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
-/** Registers the metrics of ingest. @param shards whose unfinished jobs are counted, once a scrape */
+/** Registers the metrics of ingest. @param shards counted at each scrape */
 export function createIngestMetrics(
   registry: Registry,
   shards: readonly CountedShard[],

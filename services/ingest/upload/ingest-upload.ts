@@ -47,7 +47,7 @@ export class DelayedUploads {
   }
 
   /**
-   * Returns the age of the oldest upload in ms: of this process, or waiting in any shard. 0 without uploads.
+   * Returns the age in ms of the oldest upload in progress here or waiting in any shard; 0 without uploads.
    * @throws naming the shards whose Redis is unreachable
    */
   async oldestAgeMs(): Promise<number> {

@@ -50,9 +50,7 @@ async function countProcesses(db: Database, lockClass: number): Promise<number> 
 }
 
 describe('ingest processes', { timeout: 60_000 }, () => {
-  it('work equal parts of the shards, one process each, and take over those of a process that ends', async ({
-    skip,
-  }) => {
+  it('share the shards equally, one process each, and take over those of a process that ends', async ({ skip }) => {
     skip(!inject('isNativeDatabase'), 'connections to the embedded database share their locks');
     const config = await testConfig({ UPLOAD_SHARDS: '5' });
     const first = startWorkers(config);
@@ -66,7 +64,7 @@ describe('ingest processes', { timeout: 60_000 }, () => {
     await eventually(async () => expect(shardsOf(second)).toEqual([0, 1, 2, 3, 4]), 30_000);
   });
 
-  it('work all shards each behind PgBouncer, whose sessions they share', async () => {
+  it('each process all shards behind PgBouncer, which shares their sessions', async () => {
     const config = await testConfig({ UPLOAD_SHARDS: '3' });
     const url = new URL(config.DATABASE_URL);
     url.searchParams.set('pgbouncer', 'true');
@@ -82,7 +80,7 @@ describe('ingest processes', { timeout: 60_000 }, () => {
     );
   });
 
-  it('of one shard stand by; when the database ends the session of the first, one of both works it', async ({
+  it('stand by for a single shard, and one of them takes it when the database ends the session of its owner', async ({
     skip,
   }) => {
     skip(!inject('isNativeDatabase'), 'connections to the embedded database share their locks');
@@ -137,7 +135,7 @@ describe('ingest processes', { timeout: 60_000 }, () => {
     expect(await queues[0]?.uploads.getWaitingCount()).toBe(1);
   });
 
-  it('process the jobs of every shard, also when the locks of all connections are shared', async () => {
+  it('process the jobs of every shard, even if all connections share their locks', async () => {
     const config = await testConfig({ UPLOAD_SHARDS: '3' });
     const { queues, close } = openShardQueues(config);
     closes.push(close);

@@ -12,24 +12,24 @@ import type { Pool, PoolClient } from 'pg';
 
 /** Interval of the checks for shards without an ingest process. */
 const checkMs = 2000;
-/** PostgreSQL ends the session of a process that does not check for this long, and so frees its shards. */
+/** Idle timeout of the session: PostgreSQL then frees the shards of a process that hangs. */
 const silentSessionMs = 10_000;
-/** Longer than a transaction, for which a shard that is handed over waits. */
+/** Longer than a transaction: handing over a shard waits for its jobs in progress. */
 const maxUncheckedMs = 45_000;
 const retiredCheckMs = 10_000;
 
-/** Key of the lock that each ingest process shares; the others are those of shards. */
+/** Key of the shared lock that every ingest process holds; the other keys are those of shards. */
 const presenceKey = 0;
 
-/** Class of the locks: installations of one database have locks of their own. */
+/** Returns the class of the locks, which separates installations on one database. */
 export const lockClassOf = ({ QUEUE_PREFIX }: Pick<ResolvedConfig, 'QUEUE_PREFIX'>): number =>
   crc32(`${QUEUE_PREFIX} upload shards`) >>> 1;
 
 const lockKeyOf = ({ server, shard }: UploadShard): number => server * maxUploadShards + shard + 1;
 
 /**
- * A session of PostgreSQL whose advisory locks say which ingest process works which shard. The engine frees them as soon as
- * the process ends or hangs. Two processes that work one shard for a moment would only wait for each other's row locks.
+ * A PostgreSQL session whose advisory locks assign shards to ingest processes. PostgreSQL frees them when the process ends
+ * or hangs. A brief overlap of two processes on one shard is harmless: they wait for each other's row locks.
  */
 class ShardSession {
   readonly #client: PoolClient;
@@ -106,8 +106,8 @@ interface WorkedShard {
 }
 
 /**
- * Works the shards of this process: an equal part of all, each worked by no other process. Shards of a process that ends are
- * taken over at the next check, every two seconds.
+ * Processes an equal part of the shards; no other process has the same ones. Every 2 s, checks for shards whose process has
+ * ended and takes them over.
  */
 export class ShardWorkers {
   readonly #options: ShardWorkersOptions;
@@ -144,7 +144,7 @@ export class ShardWorkers {
     return [...this.#worked.values()].map(({ shard: { shard } }) => shard);
   }
 
-  /** Waits for the jobs in progress. */
+  /** Stops after the jobs in progress. */
   async close(): Promise<void> {
     this.#end.abort();
     await this.#checks;
@@ -162,7 +162,7 @@ export class ShardWorkers {
         this.#checkedAtMs = performance.now();
         this.#hasFailed = false;
       } catch (err) {
-        // Without a database, nothing can be stored anyway; workers stay.
+        // Keep the workers: without a database no process could store anything.
         this.#endSession();
         if (!this.#hasFailed) this.#options.logger.warn({ err }, 'shards not checked; retrying');
         this.#hasFailed = true;
@@ -188,7 +188,7 @@ export class ShardWorkers {
     this.#divideConcurrency();
   }
 
-  /** Ends the session; the next one asks for the locks of the worked shards again. */
+  /** Ends the session; the next one reacquires the locks of this process. */
   #endSession(): void {
     this.#session?.end();
     this.#session = undefined;
@@ -204,7 +204,7 @@ export class ShardWorkers {
     }
   }
 
-  /** Works every shard, as other processes then do: a pooler shares its sessions, so their locks say nothing. */
+  /** Processes every shard: a pooler shares sessions between clients, so advisory locks cannot assign shards. */
   async #workAll(shards: readonly UploadShard[]): Promise<void> {
     const listed = new Set(shards.map(lockKeyOf));
     for (const worked of this.#worked.values()) if (!listed.has(lockKeyOf(worked.shard))) await this.#stop(worked);

@@ -35,7 +35,7 @@ interface Member {
   process: ChildPlatform;
 }
 
-/** A fault that is over when `run` resolves; the clients may still be recovering. */
+/** A fault that `run` injects and ends; clients may still be recovering when it resolves. */
 interface Fault {
   readonly name: string;
   run(): Promise<void>;

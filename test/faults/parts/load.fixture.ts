@@ -79,7 +79,7 @@ class Uploader {
     const execute = this.#execute;
     if (!execute) return;
     const answer = (command: CommandMessage) => {
-      // As the device protocol demands.
+      // The device protocol forbids executing expired commands.
       if (Date.now() / 1000 > command.expiresAt) return undefined;
       execute(this.#vehicle, command);
       return { ok: true };

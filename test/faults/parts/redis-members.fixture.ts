@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { freePort } from '@odograph/testkit/free-port';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 
-/** A server of a group. Killed, it loses its data; started again, it gets them from its primary. */
+/** A Redis server of a replication group. */
 export interface RedisMember {
   readonly port: number;
-  /** Ends it with all it keeps on disk, except what it knows of the group. */
+  /** Kills the server and deletes its data, but keeps its cluster configuration. */
   lose(): Promise<void>;
   restart(): Promise<void>;
   end(): Promise<void>;
@@ -52,7 +52,7 @@ export interface RedisCluster {
 export async function startRedisCluster(directory: string): Promise<RedisCluster> {
   const members: RedisMember[] = [];
   for (let member = 0; member < 6; member += 1) {
-    // By default the port of clients + 10000, which may be taken.
+    // The default, client port + 10000, may be taken.
     const ports = ['--cluster-port', String(await freePort())];
     members.push(await spawnMember(directory, [...clusterSettings, ...ports]));
   }

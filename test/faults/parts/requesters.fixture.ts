@@ -46,7 +46,7 @@ export class Requesters {
     ]);
   }
 
-  /** Stops after the answers that are due. */
+  /** Stops after the requests in flight. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     await this.#done;
@@ -74,7 +74,7 @@ export class Requesters {
     const answer = await fetch(`${this.#httpUrl}${path}`, init)
       .then(async (response) => ({ response, text: await response.text() }))
       .catch(() => undefined);
-    // Without an answer of the platform, the load balancer answers 502, 503 or 504, not as JSON.
+    // If no server is available, the load balancer answers 502, 503 or 504 without JSON.
     if (!answer?.response.headers.get('content-type')?.includes('json')) return undefined;
     const { status } = answer.response;
     const decision = { status, body: JSON.parse(answer.text) };

@@ -67,7 +67,7 @@ export interface TeltonikaLoad {
   finish(): Promise<number>;
 }
 
-/** Starts devices of a new application, with these transports in turn. */
+/** Starts devices of a new application that use `transports` in turn. */
 export async function startTeltonikaLoad(
   db: Database,
   options: { port: number; devices: number; transports: readonly ('tcp' | 'udp')[]; pauseMs: number },

@@ -212,7 +212,7 @@ interface ChoiceOptions<Word extends string> {
   readonly onChoose: (value: Word) => void;
 }
 
-/** A radio group for a few options; its label is for screen readers. */
+/** A radio group for a few options; only screen readers announce its label. */
 export function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
   return (
     <fieldset class="choice">

@@ -140,8 +140,8 @@ function countries(scale: Scale): Promise<Countries> {
 }
 
 /**
- * Draws the world, finer once a person looks closer than the detail of the map reaches. The coarse land stays until the
- * fine one is there. @returns a function that takes the area of the detail
+ * Draws the world, with fine coastlines once the map is zoomed in where no detail covers the view. The coarse land stays
+ * until the fine coastlines are loaded. @returns a function that sets the area of the detail
  */
 function drawWorld(map: MapLibreMap): (area: LngLatBounds | undefined) => void {
   let isLoaded = false;

@@ -14,7 +14,7 @@ import type { Detail } from './pmtiles.ts';
 export const beforeCaller = 'end-of-base-map';
 /** Begins the names of sources and layers of the detail, which are not ours to choose. */
 const prefix = 'detail-';
-/** From this zoom on the detail of the map covers the coast. */
+/** Zoom level from which the detail of the map covers the coast. */
 export const streetZoom = 8;
 /** After so many failures without a tile in between the map does without. */
 const maxFailures = 3;
@@ -76,7 +76,7 @@ function draw(map: MapLibreMap, { sources, layers, glyphs, sprite }: Detail): vo
     map.addLayer({ ...layer, ...source, id: prefix + layer.id } as LayerSpecification, beforeCaller);
   }
   map.setLayoutProperty('country-names', 'visibility', 'none');
-  // Beside streets, outlines at 1:50m are wrong by hundreds of metres.
+  // Outlines at 1:50 million are off by hundreds of metres, which shows next to streets.
   map.setLayerZoomRange('borders', 0, streetZoom);
 }
 
@@ -115,7 +115,7 @@ const world = new LngLatBounds([-180, -90, 180, 90]);
 
 /**
  * Draws what the platform has for the map between the outlines of countries and what the screen draws.
- * @param onArea is called with the area of the detail, and with undefined if there is none or it stops loading
+ * @param onArea called with the area of the detail, or with undefined if there is none or loading fails
  */
 export function addDetail(map: MapLibreMap, isDark: boolean, onArea: (area: LngLatBounds | undefined) => void): void {
   let isRemoved = false;

@@ -21,7 +21,7 @@ export interface Detail {
 
 let protocol: Protocol | undefined;
 
-/** Lets maps read a PMTiles file. @returns its address as the source of a map, and its area @throws if it is unreadable */
+/** Opens a PMTiles file. @returns its address as the source of a map, and its area @throws if it is unreadable */
 export async function openPmtiles(url: string): Promise<{ url: string; area: LngLatBounds }> {
   if (!protocol) {
     protocol = new Protocol();

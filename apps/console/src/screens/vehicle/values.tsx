@@ -44,7 +44,7 @@ function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
   );
 }
 
-/** The name of a group of readings in the language of the page. */
+/** Returns the name of a group of readings in the page's language. */
 export function groupName(group: string): string {
   const groups: Readonly<Record<string, string>> = texts.value.vehiclePage.groups;
   return groups[group] ?? group;
