@@ -25,7 +25,7 @@ export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 export const hasHaproxy = required('haproxy', runs('haproxy', '-v'));
 
 /** For tests of the console; undefined without a browser. */
-export const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const browserPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const hasBrowser = required('Chromium', browserPath !== undefined);
 
 /** Programs of the ACME test: Caddy, and the certificate authority and DNS server of Pebble; all are Go modules. */
