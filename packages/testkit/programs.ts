@@ -24,8 +24,10 @@ export const hasOpenssl = required('openssl', runs('openssl', 'version'));
 /** HAProxy, for tests behind a load balancer. */
 export const hasHaproxy = required('haproxy', runs('haproxy', '-v'));
 
-/** For tests of the console; undefined without a browser. */
-export const browserPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+/** For tests of the console; undefined without a browser. The headless shell needs half of the CPU time of a whole browser. */
+export const browserPath = ['chromium-headless-shell', 'chromium', 'google-chrome']
+  .map((name) => `/usr/bin/${name}`)
+  .find((path) => existsSync(path));
 export const hasBrowser = required('Chromium', browserPath !== undefined);
 
 /** Programs of the ACME test: Caddy, and the certificate authority and DNS server of Pebble; all are Go modules. */

@@ -24,7 +24,7 @@ export function openIngest({ config }: TestPlatform) {
     addJob,
     processed,
     /** Adds one job and waits until ingest has processed it. */
-    ingest: async (...uploads: QueuedUpload[]): Promise<void> => processed(await addJob(...uploads)),
+    ingest: async (...uploads: QueuedUpload[]): Promise<void> => processed(await addJob(...uploads), 60_000),
     close: () => queue.close(),
   };
 }
