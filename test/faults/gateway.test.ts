@@ -127,9 +127,12 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
         }
         sent += 1;
       }, 10);
-      await eventually(async () => expect(forwarders.every(({ forwarder }) => forwarder.delivered > 20)).toBe(true));
+      await eventually(
+        async () => expect(forwarders.every(({ forwarder }) => forwarder.delivered > 20)).toBe(true),
+        drainMs,
+      );
       await kill(['gateway']);
-      await eventually(async () => expect(forwarders[1]?.forwarder.dropped).toBeGreaterThan(0));
+      await eventually(async () => expect(forwarders[1]?.forwarder.dropped).toBeGreaterThan(0), drainMs);
       await restart(['gateway']);
       clearInterval(timer);
       await eventually(async () => {
