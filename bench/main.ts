@@ -3,7 +3,7 @@ import { type Benchmark, UsageError } from './parts/benchmark.ts';
 /** Files of this folder, loaded on demand. */
 const names = [
   ...['all', 'ingest', 'history', 'export', 'latest', 'command', 'connections', 'storage', 'growth', 'alarms'],
-  ...['soak', 'streams', 'screens', 'gateway', 'codecs', 'webhooks', 'model'],
+  ...['soak', 'streams', 'screens', 'gateway', 'codecs', 'webhooks', 'scaling', 'model'],
 ];
 
 async function load(name: string): Promise<Benchmark> {

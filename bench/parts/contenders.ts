@@ -46,17 +46,19 @@ async function load(
   return { port, table, generator, shape, processes: { ...parts, generator }, stop };
 }
 
-/** Starts broker and ingest, each in a child process. */
+/** Starts a broker and ingest processes with a shard each. @param ingestDatabaseUrl how ingest reaches the database */
 export async function startOdograph(
   engines: Engines,
   fleet: BenchFleet,
   shape: LoadShape,
   ingestProcesses = 1,
+  ingestDatabaseUrl = engines.databaseUrl,
 ): Promise<Contender> {
-  const broker = await startServices(engines, ['broker']);
+  const shards = { UPLOAD_SHARDS: String(ingestProcesses) };
+  const broker = await startServices(engines, ['broker'], shards);
   const parts: Record<string, Process> = { broker };
   for (let index = 1; index <= ingestProcesses; index += 1) {
-    parts[`ingest ${index}`] = await startServices(engines, ['ingest']);
+    parts[`ingest ${index}`] = await startServices(engines, ['ingest'], { ...shards, DATABASE_URL: ingestDatabaseUrl });
   }
   return load(engines, fleet, shape, { port: broker.mqttPort, table: 'reading', parts });
 }
