@@ -38,7 +38,10 @@ async function measure(
 
 /** Sums the CPU time of broker and ingest. */
 const cpuOf = ({ cpuSecondsPerMillion }: Measured): number =>
-  Object.entries(cpuSecondsPerMillion).reduce((sum, [name, seconds]) => (name === 'generator' ? sum : sum + seconds), 0);
+  Object.entries(cpuSecondsPerMillion).reduce(
+    (sum, [name, seconds]) => (name === 'generator' ? sum : sum + seconds),
+    0,
+  );
 
 function print(title: string, measured: Readonly<Record<string, readonly Measured[]>>): void {
   printSection(title, 'as many shards as ingest processes');

@@ -34,7 +34,7 @@ async function main(): Promise<void> {
       ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
     },
   });
-  const faults = { ...long, patient: true };
+  const faults = { ...long, isFullLength: true };
   for (const name of names) {
     const given = (values as Record<string, string | undefined>)[name];
     if (given === undefined) continue;

@@ -139,7 +139,7 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(OdographError) as unknown:
             fleet.get_vehicle_by_id("2100000000")
         self.assertEqual((unknown.exception.code, unknown.exception.status), ("UNKNOWN_VEHICLE", 404))
-        nobody = Odograph("http://127.0.0.1:9", most_attempts=1)
+        nobody = Odograph("http://127.0.0.1:9", max_attempts=1)
         with self.assertRaises(OdographError) as unreachable:
             nobody.get_vehicle_table()
         self.assertEqual((unreachable.exception.code, unreachable.exception.status), ("UNREACHABLE", None))

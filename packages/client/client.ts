@@ -67,9 +67,9 @@ const createKey = (): string =>
 
 /** Creates a client of a platform. It signs in with its first call. */
 export function createClient(options: ClientOptions): OdographClient {
-  const { credentials, tokens, saveTokens, headers = {}, mostAttempts = 5 } = options;
+  const { credentials, tokens, saveTokens, headers = {}, maxAttempts = 5 } = options;
   const url = options.url.replace(/\/+$/, '');
-  const attempts = { fetch: options.fetch ?? ((request: Request) => fetch(request)), mostAttempts };
+  const attempts = { fetch: options.fetch ?? ((request: Request) => fetch(request)), maxAttempts };
   const session = credentials && new Session({ url, credentials, tokens, saveTokens, ...attempts });
   const send = (request: Request) => (session ? session.send(request) : sendWithRetries(request, attempts));
   const api = createFetchClient<paths, Json>({ baseUrl: url, headers, fetch: send });

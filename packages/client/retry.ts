@@ -4,7 +4,7 @@ import { OdographFailure, unreachable } from './failures.ts';
 export interface Attempts {
   readonly fetch: (request: Request) => Promise<Response>;
   /** How often a request is sent at most. */
-  readonly mostAttempts: number;
+  readonly maxAttempts: number;
 }
 
 const firstPauseMs = 500;
@@ -50,7 +50,7 @@ const isIdempotent = ({ method, headers }: Request): boolean => method !== 'POST
  */
 export async function sendWithRetries(
   request: Request,
-  { fetch, mostAttempts }: Attempts,
+  { fetch, maxAttempts }: Attempts,
   isRepeatable = isIdempotent(request),
 ): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
@@ -60,7 +60,7 @@ export async function sendWithRetries(
     const status = isAnswer ? outcome.status : 503;
     const mayRepeat = status === 429 || (status === 503 && isRepeatable);
     const waitMs = Math.max(backOffMs(attempt), isAnswer ? retryAfterMs(outcome) : 0);
-    if (!mayRepeat || attempt >= mostAttempts || waitMs > maxWaitMs) {
+    if (!mayRepeat || attempt >= maxAttempts || waitMs > maxWaitMs) {
       if (isAnswer) return outcome;
       throw outcome;
     }

@@ -48,7 +48,7 @@ export function keyListsKey(prefix: string): string {
 }
 
 /** Names the key that is missing once Redis has lost its key lists. */
-export function keyListsKeptKey(prefix: string): string {
+export function keyListRetentionKey(prefix: string): string {
   return `${prefix}:key-lists:kept`;
 }
 

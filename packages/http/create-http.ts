@@ -31,15 +31,15 @@ const validatorOptions = { useDefaults: true, addUsedSchema: false, keywords: ['
 
 // Only text is coerced: parameters of the path, the query and headers. The types in a JSON body are the client's.
 // An array in place of a single value is rejected instead of coerced.
-const ofText = addFormats.default(new Ajv({ ...validatorOptions, coerceTypes: true }));
-const ofBody = addFormats.default(new Ajv(validatorOptions));
+const textValidator = addFormats.default(new Ajv({ ...validatorOptions, coerceTypes: true }));
+const bodyValidator = addFormats.default(new Ajv(validatorOptions));
 
 /** Compiles each schema on first use: compiling all of them takes half of the CPU time of a start. */
 function compileSchemasOnUse(http: Http): void {
   http.setValidatorCompiler<JsonSchema>(({ schema, httpPart }) => {
     let validate: ValidateFunction | undefined;
     return (value: unknown) => {
-      validate ??= (httpPart === 'body' ? ofBody : ofText).compile(schema);
+      validate ??= (httpPart === 'body' ? bodyValidator : textValidator).compile(schema);
       return validate(value) || { error: validate.errors ?? [] };
     };
   });

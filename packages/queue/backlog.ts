@@ -132,7 +132,7 @@ const faults = {
   logNotWritten: 'Redis cannot write its log: free space on its disk',
   exceedsMemory(bytes: number): string {
     const used = `${Math.round(bytes / 1024 ** 2)} MiB used`;
-    return `the backlog exceeds its limit of memory in Redis (${used}): see that ingest stores it`;
+    return `the backlog exceeds its limit of memory in Redis (${used}): check that ingest is running`;
   },
   exceedsJobs: ({ maxBacklogJobs }: BacklogOptions['limits']): string =>
     `the backlog exceeds its limit of ${maxBacklogJobs} jobs`,

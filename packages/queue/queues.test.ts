@@ -58,7 +58,7 @@ describe('a queue', () => {
     expect(await countUnfinishedJobs(queue)).toBe(1);
   });
 
-  it('that is closed while Redis is away stops connecting', async () => {
+  it('that is closed while Redis is unavailable stops connecting', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-queue-'));
     closes.push(() => rm(directory, { recursive: true, force: true }));
     const server = await spawnRedis(directory);
@@ -170,7 +170,7 @@ describe('a worker', () => {
   });
 });
 
-it('a worker whose Redis is away closes once its job is processed', async () => {
+it('a worker whose Redis is unavailable closes once its job is processed', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-away-'));
   closes.push(() => rm(directory, { recursive: true, force: true }));
   const server = await spawnRedis(directory);

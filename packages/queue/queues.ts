@@ -66,7 +66,7 @@ export interface QueueConnection {
 /** Returns the name of a queue in Redis. Shards after the first use a hash tag, so a cluster can spread them over nodes. */
 export const queueNameOf = (name: QueueName, shard = 0): string => (shard === 0 ? name : `{${name}-${shard}}`);
 
-/** Opens a queue to add jobs to; the caller closes it. Adding fails at once while Redis is away. */
+/** Opens a queue to add jobs to; the caller closes it. Adding fails at once while Redis is unavailable. */
 export function openQueue<Name extends QueueName>(name: Name, connection: QueueConnection): TypedQueue<Name> {
   return openQueueWithClient(name, connection).queue;
 }
@@ -80,7 +80,7 @@ function openQueueWithClient<Name extends QueueName>(
     url: redisUrl,
     protocol,
     enableOfflineQueue: false,
-    // A queue that is closed while Redis is away would connect for ever.
+    // A queue that is closed while Redis is unavailable would connect for ever.
     retryStrategy: (attempt: number) => (queue.closing ? null : redisBackOffMs(attempt)),
     socketTimeout: socketTimeoutMs,
     onClient(created) {
@@ -247,7 +247,7 @@ export interface WorkOptions<Name extends QueueName> extends QueueConnection {
   /** Attempts until a job is given up and kept among the failed ones; unlimited when left out. */
   maximumAttempts?: number;
   process(job: TypedJob<Name>): Promise<unknown>;
-  /** Called for each failed attempt, and without a job id when Redis is away. */
+  /** Called for each failed attempt, and without a job id when Redis is unavailable. */
   onFailure(error: Error, jobId: string | undefined): void;
 }
 

@@ -144,17 +144,17 @@ it('keeps a shard that has reached its memory limit from using that of the other
   const [first = '', second = ''] = [0, 1].map((shard) => {
     for (let device = 0; ; device += 1) if (shardOf(`d${device}`, 2) === shard) return `d${device}`;
   });
-  expect(held.take(first, 50)).toBe(true);
-  expect(held.take(first, 1)).toBe(false);
-  expect(held.take(second, 50)).toBe(true);
-  held.give(first, 50);
-  expect([held.total, held.take(first, 50)]).toEqual([50, true]);
+  expect(held.reserve(first, 50)).toBe(true);
+  expect(held.reserve(first, 1)).toBe(false);
+  expect(held.reserve(second, 50)).toBe(true);
+  held.release(first, 50);
+  expect([held.total, held.reserve(first, 50)]).toEqual([50, true]);
 });
 
 it('each of many shards may hold an eighth of the memory, all together no more than the whole', () => {
   const held = new HeldByShard(800, 64);
-  expect(held.take('d0', 100)).toBe(true);
-  expect(held.take('d0', 1)).toBe(false);
-  for (let device = 1; device <= 1000; device += 1) held.take(`d${device}`, 10);
+  expect(held.reserve('d0', 100)).toBe(true);
+  expect(held.reserve('d0', 1)).toBe(false);
+  for (let device = 1; device <= 1000; device += 1) held.reserve(`d${device}`, 10);
   expect(held.total).toBe(800);
 });

@@ -81,7 +81,7 @@ export class HeldByShard {
   }
 
   /** @returns false when it would exceed the part of the device's shard, or the whole; then nothing is counted */
-  take(deviceId: string, bytes: number): boolean {
+  reserve(deviceId: string, bytes: number): boolean {
     const shard = shardOf(deviceId, this.#bytes.length);
     const held = (this.#bytes[shard] ?? 0) + bytes;
     if (held > this.#part || this.total + bytes > this.#maximum) return false;
@@ -89,7 +89,7 @@ export class HeldByShard {
     return true;
   }
 
-  give(deviceId: string, bytes: number): void {
+  release(deviceId: string, bytes: number): void {
     const shard = shardOf(deviceId, this.#bytes.length);
     this.#bytes[shard] = (this.#bytes[shard] ?? 0) - bytes;
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Cluster, type RedisOptions, Redis as Server } from 'ioredis';
 import { backOffMs } from './clock.ts';
 import type { Logger } from './logger.ts';
-import { parseSeveralHosts, redisServers } from './redis-url.ts';
+import { parseMultiHostUrl, redisServers } from './redis-url.ts';
 
 export type { Redis as Server } from 'ioredis';
 
@@ -20,7 +20,7 @@ export type RedisClientOptions = Omit<RedisOptions, 'replyMapping'>;
 /** Creates a client of the first address of REDIS_URL: of a server, of the primary that Sentinels name, or of a cluster. */
 export function createRedisClient(urls: string, options: RedisClientOptions): Redis {
   const [url = urls] = redisServers(urls);
-  const several = parseSeveralHosts(url);
+  const several = parseMultiHostUrl(url);
   if (several === undefined) return new Server(url, { ...options, reconnectOnError });
   const { hosts, credentials, tls, name, sentinelPassword, isCluster } = several;
   if (!isCluster) {

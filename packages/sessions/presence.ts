@@ -3,7 +3,7 @@ import {
   brokerOfSession,
   disconnectedKey,
   gatewaysChannel,
-  keyListsKeptKey,
+  keyListRetentionKey,
   keyListsKey,
   presenceKey,
   type SessionMessage,
@@ -126,11 +126,11 @@ export class DeviceMessenger {
 
   /** Tells whether Redis has every key list sent since `markKeyListsKept`; false once Redis has lost its data. */
   async keepsKeyLists(): Promise<boolean> {
-    return (await this.#redis.exists(keyListsKeptKey(this.#prefix))) === 1;
+    return (await this.#redis.exists(keyListRetentionKey(this.#prefix))) === 1;
   }
 
   async markKeyListsKept(): Promise<void> {
-    await this.#redis.set(keyListsKeptKey(this.#prefix), '1');
+    await this.#redis.set(keyListRetentionKey(this.#prefix), '1');
   }
 
   close(): void {

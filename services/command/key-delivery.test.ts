@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { keyListsKeptKey } from '@odograph/contracts/presence';
+import { keyListRetentionKey } from '@odograph/contracts/presence';
 import { keyListChannel } from '@odograph/contracts/topics';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -161,7 +161,7 @@ describe('a list', () => {
     const { start, redis, messenger } = delivery();
     const held = await db.startTransaction().execute();
     await sql`select from device_key where device_id = ${deviceId} for update`.execute(held);
-    await eventually(() => redis.del(keyListsKeptKey(config.QUEUE_PREFIX)));
+    await eventually(() => redis.del(keyListRetentionKey(config.QUEUE_PREFIX)));
     const stop = start();
     await waitForLock(held);
     const stopped = stop();

@@ -98,7 +98,7 @@ function createTeltonikaEndpoint(
     limits: new ConnectionLimits({
       ...{ networks, limits },
       onRefused(reason, address) {
-        metrics.refused.inc({ door: 'teltonika', reason });
+        metrics.refused.inc({ listener: 'teltonika', reason });
         logger.warn({ reason, address }, 'connection refused');
       },
     }),

@@ -223,7 +223,7 @@ describe('the check of Redis', { timeout: 60_000 }, () => {
     for (const close of closes) close();
   });
 
-  it('stays red for the settings of one server while another is away', async () => {
+  it('stays red for the settings of one server while another is unavailable', async () => {
     const closes: (() => unknown)[] = [];
     const host = {
       config: await testConfig({ REDIS_URL: `${server.url},redis://127.0.0.1:${await freePort()}` }),

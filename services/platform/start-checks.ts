@@ -176,16 +176,16 @@ export async function checkRedis({ REDIS_URL: urls, REDIS_ALLOW_DATA_LOSS }: Con
   const results = await Promise.allSettled(checks);
   // With several servers, an unavailable one stops its own shards only.
   const [fatal = results[0]] = results.filter(
-    (one) => one.status === 'rejected' && !(one.reason instanceof ServerAway),
+    (one) => one.status === 'rejected' && !(one.reason instanceof ServerUnavailable),
   );
   if (fatal?.status === 'rejected') throw fatal.reason;
 }
 
-class ServerAway extends StartFailure {}
+class ServerUnavailable extends StartFailure {}
 
 async function checkServer(url: string, allowsDataLoss: boolean): Promise<void> {
   const { version, faults } = await retryUntil(() => readRedis(url), timeoutMs).catch((error: unknown) => {
-    const Failure = isTemporary(faultOf(error)) ? ServerAway : StartFailure;
+    const Failure = isTemporary(faultOf(error)) ? ServerUnavailable : StartFailure;
     throw new Failure('REDIS_URL', redisFact(faultOf(error), url));
   });
   if (isOlder(version, oldestRedis)) {

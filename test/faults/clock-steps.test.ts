@@ -36,7 +36,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest jump', ()
       const load = await testbed.startLoad();
       const ids = load.vehicles.map(({ id }) => Number(id));
       await load.progress(3);
-      const steps = scale.patient ? [hourMs, 0, -hourMs, 0, 2000, -2000, 60_000, 0] : [hourMs, -hourMs];
+      const steps = scale.isFullLength ? [hourMs, 0, -hourMs, 0, 2000, -2000, 60_000, 0] : [hourMs, -hourMs];
       for (let round = 0; round < scale.rounds; round += 1) {
         for (const offsetMs of steps) {
           // Retries are scheduled by the current clock, which has jumped when they are due.
@@ -61,7 +61,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest jump', ()
     timeoutMs,
   );
 
-  it.skipIf(!scale.patient)(
+  it.skipIf(!scale.isFullLength)(
     'uploads that Redis rejected are acknowledged on their connections when Redis is back',
     async () => {
       const load = await testbed.startLoad();

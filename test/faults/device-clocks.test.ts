@@ -76,7 +76,7 @@ describe('a device whose clock jumps while its sequence continues', () => {
   it(
     'has every reading in history in order of device time, and exactly the gaps of lost readings',
     async () => {
-      const numRuns = scale.patient ? 100 : 5;
+      const numRuns = scale.isFullLength ? 100 : 5;
       let stored = 0;
       await fc.assert(
         fc.asyncProperty(drives, async (drive) => {

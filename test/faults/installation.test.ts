@@ -7,9 +7,9 @@ import { createApplication, createVehicle, type TestApplication, unthrottled } f
 import { hasHaproxy, hasRedisServer } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiClients } from './parts/api-clients.fixture.ts';
 import { type Installation, startInstallation } from './parts/installation.fixture.ts';
 import { type Load, startLoad } from './parts/load.fixture.ts';
-import { Requesters } from './parts/requesters.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { startTeltonikaLoad } from './parts/teltonika-load.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
@@ -17,7 +17,7 @@ import { report } from './parts/testbed.fixture.ts';
 const timeoutMs = 900_000 + 4 * scale.installationMs;
 /** Longer than the lease of a webhook (1 min), which a killed process leaves behind. */
 const deliveryMs = 240_000;
-const replicas = scale.patient
+const replicas = scale.isFullLength
   ? { broker: 3, gateway: 2, ingest: 4, http: 2 }
   : { broker: 2, gateway: 1, ingest: 2, http: 1 };
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 /** Commands by id, as the devices executed them. */
 const executed: string[] = [];
 
-async function expectCommandsOnce({ id }: TestApplication, requesters: Requesters): Promise<void> {
+async function expectCommandsOnce({ id }: TestApplication, clients: ApiClients): Promise<void> {
   const { rows } = await sql<{ id: string; state: string; key: string }>`
     select id, state, idempotency_key as key from command where application_id = ${id}`.execute(installation.db);
   expect(new Set(executed).size, 'executed twice').toBe(executed.length);
@@ -45,20 +45,20 @@ async function expectCommandsOnce({ id }: TestApplication, requesters: Requester
   expect(unsent, 'executed although its row says that it was not sent').toEqual([]);
   const acknowledged = rows.filter(({ state }) => state === 'acknowledged');
   expect(acknowledged.filter((row) => !executed.includes(row.id))).toEqual([]);
-  const answered = [...requesters.commands].filter(([, { status }]) => status === 200).map(([key]) => key);
+  const answered = [...clients.commands].filter(([, { status }]) => status === 200).map(([key]) => key);
   expect(answered.length).toBeGreaterThan(0);
   const keys = new Set(acknowledged.map(({ key }) => key));
   expect(answered.filter((key) => !keys.has(key))).toEqual([]);
 }
 
-async function expectBookingsOnce({ id }: TestApplication, { bookings }: Requesters): Promise<void> {
+async function expectBookingsOnce({ id }: TestApplication, { bookings }: ApiClients): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select booking.id from booking join vehicle on vehicle.id = booking.vehicle_id
     where vehicle.application_id = ${id}`.execute(installation.db);
   expect(rows.map((row) => row.id).sort()).toEqual([...bookings].sort());
 }
 
-async function expectDelivered({ appId }: TestApplication, { bookings }: Requesters): Promise<void> {
+async function expectDelivered({ appId }: TestApplication, { bookings }: ApiClients): Promise<void> {
   await eventually(async () => {
     const created = receiver.accepted.map(({ event }) => event.data['bookingId'] as string);
     expect([...new Set(created)].sort()).toEqual([...bookings].sort());
@@ -73,7 +73,7 @@ async function runFaults(recover: () => Promise<unknown>): Promise<Record<string
   const slowest: Record<string, number> = {};
   const { faults } = installation;
   const order = faults.map((fault) => ({ fault, rank: random() })).sort((a, b) => a.rank - b.rank);
-  const due = scale.patient ? order.map(({ fault }) => fault) : order.slice(0, 2).map(({ fault }) => fault);
+  const due = scale.isFullLength ? order.map(({ fault }) => fault) : order.slice(0, 2).map(({ fault }) => fault);
   while (due.length > 0 || performance.now() < end) {
     const fault = due.pop() ?? faults[Math.floor(random() * faults.length)];
     if (!fault) break;
@@ -105,22 +105,22 @@ describe.skipIf(!hasHaproxy || !hasRedisServer)('an installation with several pr
       const hook = { url: receiver.url, types: ['booking.created'] };
       await eventually(async () => expect((await client.post('/v1/x/webhooks', hook)).status).toBe(200), 60_000);
       await obedient.progress(1);
-      const requesters = new Requesters(httpUrl, application, obedient.vehicles, foreign);
+      const clients = new ApiClients(httpUrl, application, obedient.vehicles, foreign);
       const recover = () => Promise.all([load.progress(1), obedient.progress(1), teltonika.progress()]);
 
       const slowest = await runFaults(recover);
-      const upgraded = scale.patient ? await installation.upgrade() : 0;
+      const upgraded = scale.isFullLength ? await installation.upgrade() : 0;
       await recover();
-      await requesters.stop();
+      await clients.stop();
       const readings = await Promise.all([load.finish(), obedient.finish(), teltonika.finish()]);
-      expect(requesters.faults).toEqual([]);
-      await expectCommandsOnce(application, requesters);
-      await expectBookingsOnce(application, requesters);
-      await expectDelivered(application, requesters);
+      expect(clients.faults).toEqual([]);
+      await expectCommandsOnce(application, clients);
+      await expectBookingsOnce(application, clients);
+      await expectDelivered(application, clients);
       await report('an installation of several processes', {
         ...{ devices: scale.devices + 4 + Math.ceil(scale.devices / 4), seconds: scale.installationMs / 1000 },
-        ...{ readings: readings.reduce((sum, count) => sum + count, 0), upgraded, reads: requesters.reads },
-        ...{ commands: requesters.commands.size, executed: executed.length, bookings: requesters.bookings.size },
+        ...{ readings: readings.reduce((sum, count) => sum + count, 0), upgraded, reads: clients.reads },
+        ...{ commands: clients.commands.size, executed: executed.length, bookings: clients.bookings.size },
         ...slowest,
       });
     },

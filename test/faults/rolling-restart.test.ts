@@ -14,7 +14,7 @@ import { report } from './parts/testbed.fixture.ts';
 const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
 /** Of each client, between two requests. */
-const pauseMs = scale.patient ? 10 : 40;
+const pauseMs = scale.isFullLength ? 10 : 40;
 const db = useDatabase();
 
 let directory: string;
@@ -86,7 +86,7 @@ const reads: readonly (readonly [service: string, pathOf: (id: string) => string
 ];
 
 describe('a rolling restart of two replicas', () => {
-  it.skipIf(!scale.patient).each(reads)(
+  it.skipIf(!scale.isFullLength).each(reads)(
     'fails no request to %s',
     async (service, pathOf) => {
       const application = await createApplication(db);

@@ -81,7 +81,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
     return { brokers, mqttUrl: `mqtt://127.0.0.1:${proxy.port}` };
   }
 
-  it.skipIf(!scale.patient)(
+  it.skipIf(!scale.isFullLength)(
     'of two brokers and two ingests loses no upload',
     async () => {
       const { brokers, mqttUrl } = await openBrokers(replicas);

@@ -9,7 +9,7 @@ const timeoutMs = 400_000;
 const beyondLockMs = 40_000;
 let testbed: Testbed;
 
-describe.skipIf(!hasRedisServer || !scale.patient)('a worker that stalls in the middle of its jobs', () => {
+describe.skipIf(!hasRedisServer || !scale.isFullLength)('a worker that stalls in the middle of its jobs', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);

@@ -229,7 +229,7 @@ describe('a failure', () => {
     for (const [refused, code, status] of [
       [clientOf({ ...application, appKey: randomUUID() }), 'INVALID_CREDENTIALS', 401],
       [clientOf(application, { fetch: ofProxy }), 'UNEXPECTED', 502],
-      [clientOf(application, { url: 'http://127.0.0.1:1', mostAttempts: 1 }), 'UNREACHABLE', undefined],
+      [clientOf(application, { url: 'http://127.0.0.1:1', maxAttempts: 1 }), 'UNREACHABLE', undefined],
     ] as const) {
       await expect(answerOf(refused.GET('/v1/x/vehicles', call))).rejects.toMatchObject({ code, status });
     }

@@ -91,7 +91,7 @@ describe('an action on a vehicle with a Teltonika device', () => {
     expect((await commandsOf(id))[0]).toMatchObject(unknown);
   });
 
-  it('fails at once for a device that is away, and for what its model or its source cannot do', async () => {
+  it('fails at once for an offline device, and for what its model or its source cannot do', async () => {
     const { device, act } = await connect(() => 'DOUT1:ON');
     expect((await act('lock')).body.reason).toBe('ACTION_NOT_SUPPORTED');
     await device.close();

@@ -74,7 +74,7 @@ class Client:
         tokens: Mapping[str, str] | None = None,
         save_tokens: Callable[[dict[str, str]], None] | None = None,
         headers: Mapping[str, str] | None = None,
-        most_attempts: int = 5,
+        max_attempts: int = 5,
         timeout_seconds: float = 60,
     ) -> None:
         """`tokens` continues a session that `save_tokens` was given. Without `app_id`, requests carry no token."""
@@ -84,7 +84,7 @@ class Client:
         self._tokens = dict(tokens) if tokens is not None else None
         self._save_tokens = save_tokens
         self._headers = dict(headers or {})
-        self._most_attempts = most_attempts
+        self._max_attempts = max_attempts
         self._timeout_seconds = timeout_seconds
         self._renewal = threading.Lock()
 
@@ -187,13 +187,13 @@ class Client:
             try:
                 answer = self._read(request)
             except (OSError, HTTPException) as error:
-                if not is_repeatable or attempt >= self._most_attempts:
+                if not is_repeatable or attempt >= self._max_attempts:
                     raise OdographError("UNREACHABLE", f"no answer: {error}") from error
             if answer is not None and answer.status != 429 and not (answer.status == 503 and is_repeatable):
                 return answer
             pause = min(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), MAX_PAUSE_SECONDS) * (0.5 + random.random() / 2)
             wait = max(pause, 0 if answer is None else _retry_after(answer.headers.get("retry-after", "")))
-            if answer is not None and (attempt >= self._most_attempts or wait > MAX_WAIT_SECONDS):
+            if answer is not None and (attempt >= self._max_attempts or wait > MAX_WAIT_SECONDS):
                 return answer
             time.sleep(wait)
             attempt += 1

@@ -106,7 +106,7 @@ export interface DatabaseState {
   readonly synchronousCommit: string | null;
   readonly maxConnections: number;
   readonly reservedConnections: number;
-  readonly longestTransactionMinutes: number;
+  readonly oldestTransactionMinutes: number;
 }
 
 /** Checks versions, and settings without which the database can lose what was acknowledged. */
@@ -154,11 +154,11 @@ export function checkDatabaseSettings(state: DatabaseState, config: Config): Che
       `${available} for services, which open up to ${wanted} in each process that runs all of them`,
       'increase max_connections and restart PostgreSQL, or lower DATABASE_POOL_SIZE',
     ),
-    state.longestTransactionMinutes < maxTransactionMinutes
+    state.oldestTransactionMinutes < maxTransactionMinutes
       ? ok('long transactions', 'none')
       : warning(
           'long transactions',
-          `one is open for ${Math.round(state.longestTransactionMinutes)} minutes: the change feed waits for it`,
+          `one is open for ${Math.round(state.oldestTransactionMinutes)} minutes: the change feed waits for it`,
           'end it: select pid, usename, query from pg_stat_activity where xact_start is not null order by xact_start',
         ),
   ];
@@ -174,7 +174,7 @@ async function readState(db: Database): Promise<DatabaseState & { dataDirectory:
       current_setting('max_connections')::integer as "maxConnections",
       current_setting('superuser_reserved_connections')::integer as "reservedConnections",
       coalesce((select max(extract(epoch from now() - xact_start)) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()), 0)::double precision / 60 as "longestTransactionMinutes",
+        where datname = current_database() and pid <> pg_backend_pid()), 0)::double precision / 60 as "oldestTransactionMinutes",
       case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as "dataDirectory"`.execute(
     db,
   );

@@ -4,7 +4,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Config } from '@odograph/runtime/config';
-import { describeRedis, parseSeveralHosts, redisServers } from '@odograph/runtime/redis-url';
+import { describeRedis, parseMultiHostUrl, redisServers } from '@odograph/runtime/redis-url';
 import { openEngines } from '../installation/engines.ts';
 import {
   attempt,
@@ -31,7 +31,7 @@ interface Examined {
 const redisRemedy = 'start Redis, or correct REDIS_URL; if it exited, see its log (a full disk ends it)';
 
 const isHere = (url: string) =>
-  !parseSeveralHosts(url) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
+  !parseMultiHostUrl(url) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 
 /** Checks an engine; keeps its clock and, on this host, the directory of its data. */
 async function examine(group: string, remedy: string, url: string, run: () => Promise<Examined>) {

@@ -53,7 +53,7 @@ it('reports two engines whose clocks are more than a second apart, whatever the 
 
 it('reports settings and versions of PostgreSQL that can lose what was stored', () => {
   const good: DatabaseState = {
-    ...{ postgres: '17.2 (Debian)', timescale: '2.23.0', isEmbedded: false, longestTransactionMinutes: 0.1 },
+    ...{ postgres: '17.2 (Debian)', timescale: '2.23.0', isEmbedded: false, oldestTransactionMinutes: 0.1 },
     ...{ fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on', maxConnections: 100, reservedConnections: 3 },
   };
   const settings = { DATABASE_POOL_SIZE: 10 } as Parameters<typeof checkDatabaseSettings>[1];
@@ -66,7 +66,7 @@ it('reports settings and versions of PostgreSQL that can lose what was stored', 
   expect(wrongIn({ fsync: 'off' })).toEqual(['PostgreSQL fsync']);
   expect(wrongIn({ synchronousCommit: 'off' })).toEqual(['PostgreSQL synchronous_commit']);
   expect(wrongIn({ maxConnections: 50 })).toEqual(['PostgreSQL max_connections']);
-  expect(wrongIn({ longestTransactionMinutes: 6 })).toEqual(['long transactions']);
+  expect(wrongIn({ oldestTransactionMinutes: 6 })).toEqual(['long transactions']);
   expect(wrongIn({ isEmbedded: true, fsync: 'off', maxConnections: 10 })).toEqual([]);
 });
 

@@ -29,15 +29,19 @@ export function checkRedisSettings(settings: Readonly<Record<string, string>>): 
 /** Checks what `INFO memory` and `INFO persistence` say. */
 export function checkRedisState(info: string): Check[] {
   const numberOf = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  const [used, most] = [numberOf('used_memory'), numberOf('maxmemory')];
+  const [used, limit] = [numberOf('used_memory'), numberOf('maxmemory')];
   const mib = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
   const lastWrite = /^aof_last_write_status:(\S+)/m.exec(info)?.[1] ?? 'ok';
   return [
-    most === 0
+    limit === 0
       ? warning('Redis maxmemory', `no limit, ${mib(used)} used`, 'set maxmemory below the memory of the host')
-      : used < most * 0.75
-        ? ok('Redis maxmemory', `${mib(used)} of ${mib(most)} used`)
-        : fault('Redis maxmemory', `${mib(used)} of ${mib(most)} used`, 'see that ingest runs, or increase maxmemory'),
+      : used < limit * 0.75
+        ? ok('Redis maxmemory', `${mib(used)} of ${mib(limit)} used`)
+        : fault(
+            'Redis maxmemory',
+            `${mib(used)} of ${mib(limit)} used`,
+            'check that ingest is running, or increase maxmemory',
+          ),
     expectThat(
       lastWrite === 'ok',
       'Redis log on disk',
@@ -122,7 +126,7 @@ export async function checkQueues(redisUrl: string, config: Config): Promise<Che
     return [
       jobs <= limits.maxBacklogJobs / 2
         ? ok('backlog', detail)
-        : warning('backlog', detail, 'see that ingest runs and keeps up (docs/performance.md)'),
+        : warning('backlog', detail, 'check that ingest is running and keeps up (docs/performance.md)'),
       checkSchedules(due, await maintenance.getFailedCount(), Date.now()),
     ];
   } finally {

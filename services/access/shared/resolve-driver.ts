@@ -22,7 +22,8 @@ async function findAccountId(db: Database, applicationId: number, driver: string
   return row?.id;
 }
 
-const namesAnother = () => new Failure('UNAUTHORIZED', 'this needs the role manager: a driver can only name itself');
+const foreignDriverFailure = () =>
+  new Failure('UNAUTHORIZED', 'this needs the role manager: a driver can only name itself');
 
 async function resolveUser(
   db: Database,
@@ -34,7 +35,7 @@ async function resolveUser(
   if (accountId === userId) return { userId, accountId };
   if (driver !== undefined && isManaged) return { userId: driver, accountId: accountId ?? null };
   if (accountId === undefined) throw new Failure('DRIVER_WITHOUT_ACCOUNT');
-  throw namesAnother();
+  throw foreignDriverFailure();
 }
 
 async function findApplicationDriver(db: Database, applicationId: number): Promise<Driver> {
@@ -77,6 +78,6 @@ export async function resolveDriverId(
   if (driver.trim() === '') throw invalidParameter('userId', 'is blank');
   if (userId === undefined) return driver;
   if ((await findAccountId(db, applicationId, driver)) === userId) return userId;
-  if (!isManaged) throw namesAnother();
+  if (!isManaged) throw foreignDriverFailure();
   return driver;
 }

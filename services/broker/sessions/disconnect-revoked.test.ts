@@ -60,7 +60,7 @@ it('closes the session of a device whose secret was replaced, and no other', asy
   redis.disconnect();
 });
 
-it.skipIf(!hasRedisServer)('closes a session whose secret was replaced while Redis was away', async () => {
+it.skipIf(!hasRedisServer)('closes a session whose secret was replaced while Redis was unavailable', async () => {
   const own = await startOwnRedis();
   const second = await startTestPlatform([brokerService], { REDIS_URL: own.url });
   const [rotated, kept] = await Promise.all([createDevice(second.db), createDevice(second.db)]);

@@ -107,7 +107,7 @@ export class HeldPublications {
   ): HeldPublication | undefined {
     const bytes = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     const payload = format === undefined ? bytes : asArray(bytes);
-    if (!this.#held.take(publisher.deviceId, costOf(payload))) return undefined;
+    if (!this.#held.reserve(publisher.deviceId, costOf(payload))) return undefined;
     const publication: HeldPublication = {
       publisher,
       deviceId: publisher.deviceId,
@@ -126,7 +126,7 @@ export class HeldPublications {
 
   /** Releases the PUBACK of a stored publication in the order of its connection. */
   release(publication: HeldPublication): void {
-    this.#held.give(publication.deviceId, costOf(publication.payload));
+    this.#held.release(publication.deviceId, costOf(publication.payload));
     publication.publisher.order.release(publication);
   }
 

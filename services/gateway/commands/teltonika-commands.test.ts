@@ -148,7 +148,7 @@ it('refuses at once what the model cannot say, and what it cannot look up', asyn
   const told = connect();
   told.order('one', 'HONK');
   await told.isAcknowledged({ id: 'one', ok: false, reason: 'the device model has no command for this action' });
-  const blind = connect(() => Promise.reject(new Error('the database is away')));
+  const blind = connect(() => Promise.reject(new Error('the database is unavailable')));
   blind.order('two');
   await blind.isAcknowledged({ id: 'two', ok: false });
   expect([...told.connection.texts, ...blind.connection.texts]).toEqual([]);

@@ -23,7 +23,7 @@ export interface GatewayMetrics {
   readonly backlogJobs: Gauge<'shard'>;
   readonly backlogBytes: Gauge<'server'>;
   readonly failedBatches: Counter;
-  readonly refused: Counter<'door' | 'reason'>;
+  readonly refused: Counter<'listener' | 'reason'>;
   readonly sourceRequests: Counter<'format' | 'outcome'>;
   readonly sourceMessages: Counter<'format'>;
   readonly messages: Counter;
@@ -56,8 +56,8 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     }),
     failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
     refused: new Counter({
-      ...named('refused_total', 'Connections, packets and requests refused, by door and reason'),
-      labelNames: ['door', 'reason'] as const,
+      ...named('refused_total', 'Connections, packets and requests refused, by listener and reason'),
+      labelNames: ['listener', 'reason'] as const,
     }),
     sourceRequests: new Counter({
       ...named('source_requests_total', 'Requests of sources and apps, by format and outcome'),

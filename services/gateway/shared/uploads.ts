@@ -34,13 +34,13 @@ export class HeldBytes {
   }
 
   /** @returns false when it would exceed the limit; then nothing is counted */
-  take(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     if (this.#bytes + bytes > this.#maximum) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#bytes -= bytes;
   }
 }
@@ -70,8 +70,8 @@ export class GatewayUploads {
         const nowMs = performance.now();
         for (const { deviceId, heldSinceMs, heldBytes, resolve } of uploads) {
           metrics.acknowledgementSeconds.observe((nowMs - heldSinceMs) / 1000);
-          held.give(heldBytes);
-          heldByShard.give(deviceId, heldBytes);
+          held.release(heldBytes);
+          heldByShard.release(deviceId, heldBytes);
           resolve();
         }
       },
@@ -85,9 +85,9 @@ export class GatewayUploads {
    */
   store(upload: ReceivedUpload, lane: UploadLane): Promise<void> | undefined {
     const heldBytes = upload.payload.length + overheadBytes;
-    if (!this.#heldByShard.take(upload.deviceId, heldBytes)) return undefined;
-    if (!this.#held.take(heldBytes)) {
-      this.#heldByShard.give(upload.deviceId, heldBytes);
+    if (!this.#heldByShard.reserve(upload.deviceId, heldBytes)) return undefined;
+    if (!this.#held.reserve(heldBytes)) {
+      this.#heldByShard.release(upload.deviceId, heldBytes);
       return undefined;
     }
     return new Promise((resolve) => {

@@ -225,7 +225,7 @@ describe('a sender', () => {
     expect(created.map(({ id }) => id).sort()).toEqual(ids.slice(0, 3).sort());
   });
 
-  it('gets 503 while Redis is away and 200 once it is back, and nothing is acknowledged in between', async () => {
+  it('gets 503 while Redis is unavailable and 200 once it is back, and nothing is acknowledged in between', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
     let redis = await spawnRedis(directory);
     stops.push(async () => {

@@ -126,11 +126,11 @@ async function admit(
   const reason = options.unavailable();
   if (reason !== undefined) throw new Failure('OVERLOADED', reason, { retryAfterSeconds });
   const heldBytes = Math.min(bytes, maximumBodyBytes) + overheadBytes;
-  if (!options.held.take(heldBytes)) {
+  if (!options.held.reserve(heldBytes)) {
     throw new Failure('OVERLOADED', 'too many requests wait to be stored', { retryAfterSeconds });
   }
   // Also when the sender disconnects, which ends a request without an answer.
-  reply.raw.once('close', () => options.held.give(heldBytes));
+  reply.raw.once('close', () => options.held.release(heldBytes));
 }
 
 /** Reads the secret of a request: a bearer token, basic authentication or, where a URL is all there is, its query. */

@@ -91,7 +91,7 @@ export class TeltonikaConnection implements GatewaySession {
     socket.on('error', () => undefined);
     socket.once('close', () => {
       clearTimeout(this.#timer);
-      endpoint.held.give(this.#bytes);
+      endpoint.held.release(this.#bytes);
       this.#bytes = 0;
       this.#events.emit('close');
     });
@@ -135,7 +135,7 @@ export class TeltonikaConnection implements GatewaySession {
 
   #receive(chunk: Buffer): void {
     if (this.#socket.destroyed || this.#isRefused) return;
-    if (!this.#endpoint.held.take(chunk.length)) {
+    if (!this.#endpoint.held.reserve(chunk.length)) {
       this.#refuse('held_bytes');
       return;
     }
@@ -172,7 +172,7 @@ export class TeltonikaConnection implements GatewaySession {
     this.#neededBytes = frame ? 1 : bytes;
     if (!frame) return undefined;
     this.#bytes -= bytes;
-    this.#endpoint.held.give(bytes);
+    this.#endpoint.held.release(bytes);
     return { frame, bytes };
   }
 
@@ -184,7 +184,7 @@ export class TeltonikaConnection implements GatewaySession {
     if (frame.kind === 'imei') return this.#whilePaused(() => this.#greet(frame.imei));
     if (!isKnownCodec(frame.data[0])) return this.#refuse('codec', frame.data[0]);
     // A device sends a file only on request, and the gateway sends no such request.
-    if (isCameraFile(frame.data)) return this.#endpoint.metrics.refused.inc({ door: 'teltonika', reason: 'file' });
+    if (isCameraFile(frame.data)) return this.#endpoint.metrics.refused.inc({ listener: 'teltonika', reason: 'file' });
     const messages = readMessages(frame.data);
     if (messages?.every((message) => this.#isAnswer(message))) return;
     if (messages) this.#endpoint.metrics.messages.inc(messages.length);
@@ -265,7 +265,7 @@ export class TeltonikaConnection implements GatewaySession {
   #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
     const { metrics, logger } = this.#endpoint;
     this.#isRefused = true;
-    metrics.refused.inc({ door: 'teltonika', reason });
+    metrics.refused.inc({ listener: 'teltonika', reason });
     const device = imei === '' ? {} : { deviceId: imei };
     const detail = fault === undefined ? {} : fault instanceof Error ? { err: fault } : { fault };
     logger.warn(

@@ -55,7 +55,7 @@ describe('the listener for Teltonika devices', () => {
     const gateway = await startGateway({ TELTONIKA_NETWORKS: '10.0.0.0/8,fd00::/8' });
     await expect((await createTracker(gateway, 'tcp')).connect()).rejects.toThrow('the connection is closed');
     await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
-    expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="network"} 2');
+    expect(await refusedBy(gateway)).toContain('{listener="teltonika",reason="network"} 2');
   });
 
   it('accepts connections and no datagrams without TELTONIKA_UDP', async () => {
@@ -77,7 +77,7 @@ describe('the listener for Teltonika devices', () => {
     await eventually(async () => expect(socket.bytesRead).toBe(answers));
     socket.write(Buffer.alloc(1000, 0xff));
     await closed;
-    expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="budget"} 1');
+    expect(await refusedBy(gateway)).toContain('{listener="teltonika",reason="budget"} 1');
     // The address of the flood is still served.
     expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
   });

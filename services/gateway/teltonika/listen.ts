@@ -90,9 +90,9 @@ async function receive(
   if (!datagram) return refuse('packet', from);
   const { imei, data } = datagram;
   if (!isKnownCodec(data[0])) return refuse('codec', from, imei);
-  if (!held.take(bytes.length)) return refuse('held_bytes', from, imei);
+  if (!held.reserve(bytes.length)) return refuse('held_bytes', from, imei);
   const device = await findTeltonikaDevice(devices, imei).catch(() => 'unavailable' as const);
-  held.give(bytes.length);
+  held.release(bytes.length);
   if (device === 'unavailable') return refuse('unavailable', from, imei);
   if (!device) return refuse('unknown_device', from, imei);
   const throttle = throttles.forDatagram(imei, device.rates);
@@ -115,7 +115,7 @@ function createRefuse({ metrics, logger }: TeltonikaEndpoint): Refuse {
   let loggedAtMs = Number.NEGATIVE_INFINITY;
   let refused = 0;
   return (reason, { address }, deviceId) => {
-    metrics.refused.inc({ door: 'teltonika', reason });
+    metrics.refused.inc({ listener: 'teltonika', reason });
     refused += 1;
     const nowMs = performance.now();
     if (nowMs - loggedAtMs < logIntervalMs) return;

@@ -221,7 +221,7 @@ const maxFaults = 10;
 
 /**
  * Announces quarantined uploads to the brokers, whose devices may subscribe to their rejects. At most once: an announcement
- * is lost while Redis or the device is away. At most 10 a minute for a device, from each ingest process.
+ * is lost while Redis or the device is unavailable. At most 10 a minute for a device, from each ingest process.
  */
 export class RejectAnnouncer {
   readonly #publish: (channel: string, text: string) => Promise<unknown>;

@@ -97,9 +97,9 @@ describe('the feed of stored readings', () => {
   it('holds 3000 readings by default and at most 10,000', async () => {
     await store(...Array.from({ length: 10_001 }, (_unused, n) => [vehicle.id, n] as const));
     expect((await readPage(client)()).changes.length).toBe(3000);
-    const most = await readPage(client)(undefined, 1_000_000);
-    expect([most.changes.length, most.more]).toEqual([10_000, true]);
-    expect((await readPage(client)(most.next)).changes.map(keyOf)).toEqual([`${vehicle.id} 10000`]);
+    const page = await readPage(client)(undefined, 1_000_000);
+    expect([page.changes.length, page.more]).toEqual([10_000, true]);
+    expect((await readPage(client)(page.next)).changes.map(keyOf)).toEqual([`${vehicle.id} 10000`]);
   });
 
   it('answers readings that were compressed since, stored in any order', async () => {

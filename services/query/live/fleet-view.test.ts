@@ -5,10 +5,10 @@ import { createFleet, row, showAll } from './fleet.fixture.ts';
 import { FleetView, type Scope, type ViewRequest } from './fleet-view.ts';
 import type { LiveFleet, LiveRow } from './live-fleet.ts';
 
-/** Delivers what a browser has still to receive, at most `most` events. */
-function deliver(view: FleetView, browser: BrowserState, most = Number.POSITIVE_INFINITY): number {
+/** Delivers what a browser has still to receive, at most `maxEvents` events. */
+function deliver(view: FleetView, browser: BrowserState, maxEvents = Number.POSITIVE_INFINITY): number {
   let delivered = 0;
-  for (; delivered < most; delivered += 1) {
+  for (; delivered < maxEvents; delivered += 1) {
     const next = view.take();
     if (!next) break;
     browser.apply(next.event, JSON.parse(next.data));
@@ -68,8 +68,8 @@ class Watched {
     this.#view = new FleetView(this.fleet, showAll, request, 'START', limit);
   }
 
-  read(most: number): void {
-    deliver(this.#view, this.browser, most);
+  read(maxEvents: number): void {
+    deliver(this.#view, this.browser, maxEvents);
   }
 
   change(list: readonly Values[]): void {
@@ -117,7 +117,7 @@ class Watched {
 
   /** The state of a browser that opens the page now. */
   get expected() {
-    const fresh = (most: number) => freshly(this.fleet, this.#scope, this.#request, most);
+    const fresh = (maxEvents: number) => freshly(this.fleet, this.#scope, this.#request, maxEvents);
     // Cells are left only below the limit.
     return fresh(limit).mode === this.#view.mode ? fresh(limit) : fresh(limit - 1);
   }
@@ -132,7 +132,10 @@ const step: fc.Arbitrary<(watched: Watched) => void> = fc.oneof(
     weight: 2,
     arbitrary: fc.array(vehicleId, { maxLength: 4 }).map((ids) => (watched: Watched) => watched.leave(ids)),
   },
-  { weight: 3, arbitrary: fc.integer({ min: 1, max: 5 }).map((most) => (watched: Watched) => watched.read(most)) },
+  {
+    weight: 3,
+    arbitrary: fc.integer({ min: 1, max: 5 }).map((maxEvents) => (watched: Watched) => watched.read(maxEvents)),
+  },
   { weight: 1, arbitrary: fc.constant((watched: Watched) => watched.age()) },
   { weight: 1, arbitrary: fc.array(vehicleId).map((ids) => (watched: Watched) => watched.grant(ids)) },
   {

@@ -234,10 +234,10 @@ export class FleetView {
   }
 }
 
-function* first<Item>(items: Iterable<Item>, most: number): Iterable<Item> {
+function* first<Item>(items: Iterable<Item>, maxItems: number): Iterable<Item> {
   let taken = 0;
   for (const item of items) {
-    if (taken === most) return;
+    if (taken === maxItems) return;
     taken += 1;
     yield item;
   }

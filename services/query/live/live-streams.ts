@@ -22,7 +22,7 @@ const heartbeatMs = 15_000;
  * the checks of a process take at most 200 statements a second.
  */
 const checkMs = (streams: number): number => Math.max(1000, 5 * streams);
-/** While the database is away, a session is trusted for this long. */
+/** While the database is unavailable, a session is trusted for this long. */
 const maxUncheckedMs = 60_000;
 /** A client that has read nothing for so many heartbeats is disconnected. */
 const maxHeartbeatsMissed = 4;

@@ -56,7 +56,7 @@ class Uploader {
   }
 
   async #uploadOver(device: DeviceConnection): Promise<void> {
-    this.#obey(device);
+    this.#answerCommands(device);
     const closed = new Promise<false>((resolve) => device.client.once('close', () => resolve(false)));
     while (device.client.connected && this.#busy) {
       if (this.sent === this.acknowledged) {
@@ -75,7 +75,7 @@ class Uploader {
     }
   }
 
-  #obey(device: DeviceConnection): void {
+  #answerCommands(device: DeviceConnection): void {
     const execute = this.#execute;
     if (!execute) return;
     const answer = (command: CommandMessage) => {

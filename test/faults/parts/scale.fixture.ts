@@ -31,7 +31,7 @@ export interface FaultScale {
   /** How long faults are injected into an installation of several processes. */
   readonly installationMs: number;
   /** Whether to wait for faults that need time, such as locks that expire. */
-  readonly patient: boolean;
+  readonly isFullLength: boolean;
 }
 
 const short: FaultScale = {
@@ -46,7 +46,7 @@ const short: FaultScale = {
   strangerConnections: 1500,
   strangerDescriptors: 1024,
   installationMs: 0,
-  patient: false,
+  isFullLength: false,
 };
 
 /** The scale of this run: that of `npm run test:faults`, otherwise the short one. */

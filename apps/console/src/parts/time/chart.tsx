@@ -52,13 +52,13 @@ function resolve(element: HTMLElement, name: string): string {
   return color || colourOf(element, name);
 }
 
-function fromZero(_plot: UPlot, least: number | null, most: number | null): [number, number] {
-  return [Math.min(0, least ?? 0), (most ?? 0) > 0 ? (most ?? 0) * 1.05 : 1];
+function fromZero(_plot: UPlot, dataMin: number | null, dataMax: number | null): [number, number] {
+  return [Math.min(0, dataMin ?? 0), (dataMax ?? 0) > 0 ? (dataMax ?? 0) * 1.05 : 1];
 }
 
 /** Leaves room around the values, within their bounds. */
-function boundedRange([minimum, maximum]: Bounds, least: number | null, most: number | null): [number, number] {
-  const [low, high] = [least ?? minimum, most ?? maximum];
+function boundedRange([minimum, maximum]: Bounds, dataMin: number | null, dataMax: number | null): [number, number] {
+  const [low, high] = [dataMin ?? minimum, dataMax ?? maximum];
   const [from, until] = UPlot.rangeNum(low, high, 0.1, true);
   return [
     low < minimum ? (from ?? low) : Math.max(minimum, from ?? minimum),
@@ -125,7 +125,7 @@ function optionsOf(element: HTMLElement, options: ChartOptions, isPointed: () =>
   const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
   const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: axisFont };
   const range: UPlot.Range.Function | undefined = bounds
-    ? (_plot, least, most) => boundedRange(bounds, least, most)
+    ? (_plot, dataMin, dataMax) => boundedRange(bounds, dataMin, dataMax)
     : isFromZero
       ? fromZero
       : undefined;

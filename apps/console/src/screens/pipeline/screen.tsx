@@ -217,7 +217,7 @@ function Services() {
   );
 }
 
-function PeriodChoice({ period }: { period: { value: Period } }) {
+function IntervalChoice({ period }: { period: { value: Period } }) {
   const { pipeline: text } = texts.value;
   return (
     <Choice
@@ -238,7 +238,7 @@ export function PipelineScreen() {
     <div class="page">
       <div class="pipeline-head">
         <Heading text={text.title} />
-        {isUnlimited() && <PeriodChoice period={period} />}
+        {isUnlimited() && <IntervalChoice period={period} />}
       </div>
       <Services />
       {isUnlimited() && <Figures hours={periods[period.value]} />}

@@ -5,7 +5,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { factsOfValue, formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
+import { type Field, Figures, IntervalBar, loadFields, readWindow } from './series-figures.tsx';
 
 /** The fields that show the health of a traction battery, in the order in which they are shown. */
 const batteryFields = [
@@ -61,7 +61,7 @@ export function BatteryHealth({ vehicle }: { vehicle: LiveVehicle }) {
       <Latest values={values} />
       {!chosen.some(isLowVoltage) && <p class="muted">{text.noLowVoltage}</p>}
       <div class="charts-bar">
-        <PeriodBar window={window} />
+        <IntervalBar window={window} />
       </div>
       <Figures vehicleId={vehicle.id} fields={fields} chosen={chosen} window={window} />
     </div>

@@ -4,7 +4,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { address, changeQuery } from '../../router.ts';
 import { nameOfSeries } from '../../texts/fields.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, loadFields, PeriodBar, readWindow } from './series-figures.tsx';
+import { type Field, Figures, IntervalBar, loadFields, readWindow } from './series-figures.tsx';
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];
@@ -25,7 +25,7 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
   return (
     <div class="page charts">
       <div class="charts-bar">
-        <PeriodBar window={window} />
+        <IntervalBar window={window} />
         <select
           class="input"
           aria-label={text.add}

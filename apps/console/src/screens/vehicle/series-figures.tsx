@@ -168,9 +168,8 @@ function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   );
   const writeLabel = (value: number, step = 1) => formatShown(value, shownUnit(unit, system), decimalsOfStep(step));
   const index = indexAt(times, time.value);
-  const [at, value, least, most] = [times[index], mean[index], minimum[index], maximum[index]];
-  const range =
-    least !== undefined && most !== undefined && least !== most ? ` (${write(least)} – ${write(most)})` : '';
+  const [at, value, low, high] = [times[index], mean[index], minimum[index], maximum[index]];
+  const range = low !== undefined && high !== undefined && low !== high ? ` (${write(low)} – ${write(high)})` : '';
   return (
     <figure class="card">
       <figcaption>
@@ -223,7 +222,7 @@ function Breaks({ breaks }: { breaks: readonly Break[] }) {
 }
 
 /** The choice of the interval that charts show, kept in the address. */
-export function PeriodBar({ window }: { window: Window }) {
+export function IntervalBar({ window }: { window: Window }) {
   const { charts: text, trips } = texts.value;
   const { period } = window;
   const { from, until } = boundsOf(window);

@@ -14,7 +14,7 @@ interface Decision {
 }
 
 /** Clients of the HTTP interface that record the answers they receive. */
-export class Requesters {
+export class ApiClients {
   /** Idempotency keys of commands, with their answers. */
   readonly commands = new Map<string, Decision>();
   /** Ids of bookings that were answered with 200. */
