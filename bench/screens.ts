@@ -240,7 +240,8 @@ async function fillYear(pool: Pool, { applicationId, vehicles }: BenchFleet): Pr
   );
   await pool.query(
     `insert into vehicle_latest (vehicle_id, earliest_time, time, electric, electric_time, received_at)
-    select vehicle_id, min(time), max(time), '{"soc": 50}', max(time), now() from reading where vehicle_id = $1 group by 1`,
+    select vehicle_id, min(time), max(time), '{"soc": 50}', max(time), now() from reading where vehicle_id = $1 group by 1
+    on conflict (vehicle_id) do update set earliest_time = excluded.earliest_time, time = excluded.time`,
     [vehicleId],
   );
   await pool.query('vacuum analyze reading, vehicle_latest');
