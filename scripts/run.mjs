@@ -75,7 +75,7 @@ async function bundle(source) {
   const file = basename(source).replace(/\.ts$/, '.js');
   const current = findCurrent(directory);
   if (current) return join(current, file);
-  const { build } = await import('esbuild');
+  const { build, stop } = await import('esbuild');
   const outdir = join(directory, `.${process.pid}`);
   const { metafile } = await build({
     entryPoints: [source],
@@ -107,6 +107,8 @@ async function bundle(source) {
       },
     ],
   });
+  // Otherwise esbuild's process lives as long as the platform.
+  await stop();
   const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs']
     .sort()
     .map((path) => [path, statSync(join(root, path)).mtimeMs]);
