@@ -72,6 +72,12 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     expect(named).toEqual([...new Set(named)]);
     expect(named).not.toContain('State of health');
     expect(await page.locator('.figures').innerText()).toMatch(/Charge\s80 %.*Range\s200 km.*Mileage\s15,230 km/s);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('link', { name: 'Values' }).click();
+    await page.getByRole('rowheader', { name: 'Traction battery' }).waitFor();
+    const listed = await page.getByRole('rowheader').allInnerTexts();
+    expect(listed).toEqual([...new Set(listed)]);
+    expect(listed.filter((name) => ['Charge', 'Range', 'Mileage'].includes(name))).toHaveLength(3);
     expect(errors).toEqual([]);
     await close(page);
   });

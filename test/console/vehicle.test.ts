@@ -129,7 +129,8 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
 
   it('lists every value, and opens the chart of one with the intervals without data marked', async () => {
     const { page, errors } = await open(`/vehicles/${fleet.moving.id}/values`);
-    await page.getByRole('row', { name: /Sensors cold room · temperature 4\.5 °C/ }).waitFor();
+    const sensors = page.getByRole('rowgroup').filter({ hasText: 'Sensors' });
+    await sensors.getByRole('row', { name: /^cold room · temperature 4\.5 °C/ }).waitFor();
     await page.getByLabel('Search values').fill('rpm');
     await page.getByRole('row', { name: /cold room/ }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'rpm' }).click();
@@ -239,7 +240,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await close(page);
   });
 
-  it('replays several vehicles at one time, chosen in the table', async () => {
+  it('replays several vehicles at one time, chosen in the table, without a deleted one', async () => {
     const { page, errors, foreignRequests } = await open('/vehicles');
     for (const { plate } of [fleet.moving, fleet.parked]) await page.getByLabel(`Choose ${plate} for a replay`).check();
     await page.getByRole('link', { name: 'Replay (2)' }).click();
@@ -253,6 +254,9 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     await rows.filter({ hasText: 'PK-200-BB' }).getByRole('button', { name: 'Remove' }).click();
     await page.waitForURL((url) => url.searchParams.get('vehicles') === fleet.moving.id);
     await rows.filter({ hasText: 'PK-200-BB' }).waitFor({ state: 'detached' });
+    await page.goto(`/replay?vehicles=${fleet.moving.id},4000000000`);
+    await rows.filter({ hasText: 'MV-100-AA' }).waitFor();
+    await page.getByText('Not shown, because deleted or not visible to you: 4000000000').waitFor();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     await close(page);
   });

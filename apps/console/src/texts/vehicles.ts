@@ -261,7 +261,6 @@ export const vehicleTexts = {
   },
   values: {
     search: ['Search values', 'Rechercher une valeur'],
-    group: ['Group', 'Groupe'],
     name: ['Name', 'Nom'],
     value: ['Value', 'Valeur'],
     time: ['Time', 'Heure'],
@@ -360,6 +359,10 @@ export const vehicleTexts = {
     noneText: [
       'Add vehicles here, or choose them in the table of vehicles.',
       'Ajoutez des véhicules ici, ou choisissez-les dans le tableau des véhicules.',
+    ],
+    unknown: (ids: string) => [
+      `Not shown, because deleted or not visible to you: ${ids}`,
+      `Non affichés, car supprimés ou non visibles pour vous : ${ids}`,
     ],
     noPositions: ['No positions in this interval', 'Aucune position dans cet intervalle'],
     open: (count: number) => [`Replay (${count})`, `Rejouer (${count})`],

@@ -1,7 +1,7 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect } from 'preact/hooks';
-import { answerOf, api } from '../../api/client.ts';
+import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useMap } from '../../parts/map/base-map.ts';
 import type { MapPalette } from '../../parts/map/palette.ts';
 import { boundsOf } from '../../parts/map/route-layer.ts';
@@ -61,9 +61,26 @@ async function loadVehicle(id: string, { from, until }: ReplayRequest): Promise<
   return { id, plate: found?.plate ?? id, name: found ? `${found.brand} ${found.model}`.trim() : '', trail };
 }
 
-/** Loads the vehicles of a replay. @throws CallFailure */
-export const loadReplay = (request: ReplayRequest): Promise<readonly ReplayedVehicle[]> =>
-  Promise.all(request.ids.map((id) => loadVehicle(id, request)));
+/** A replay, and the vehicles that are missing from it. */
+export interface Replay {
+  readonly vehicles: readonly ReplayedVehicle[];
+  /** Ids of vehicles that are deleted or not visible to this person. */
+  readonly unknown: readonly string[];
+}
+
+/** Loads the visible vehicles of a replay. @throws CallFailure */
+export async function loadReplay(request: ReplayRequest): Promise<Replay> {
+  const load = async (id: string) =>
+    loadVehicle(id, request).catch((error: unknown) => {
+      if (error instanceof CallFailure && error.code === 'UNKNOWN_VEHICLE') return id;
+      throw error;
+    });
+  const loaded = await Promise.all(request.ids.map(load));
+  return {
+    vehicles: loaded.filter((vehicle) => typeof vehicle !== 'string'),
+    unknown: loaded.filter((id) => typeof id === 'string'),
+  };
+}
 
 const light = [
   '#3350c8',

@@ -170,7 +170,7 @@ export function ReplayScreen() {
   const content = () => {
     if (ids.length === 0) return <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>;
     if (failure) return <LoadFailure message={failure} retry={reload} />;
-    return data ? <Player vehicles={data} request={request} /> : <Loading />;
+    return data ? <Player vehicles={data.vehicles} request={request} /> : <Loading />;
   };
   return (
     <div class="replay-screen">
@@ -181,6 +181,11 @@ export function ReplayScreen() {
           <VehiclePicker label={text.add} onPick={({ id }) => open({ ...request, ids: [...new Set([...ids, id])] })} />
         ) : (
           <p class="muted">{text.full(maxVehicles)}</p>
+        )}
+        {data && data.unknown.length > 0 && (
+          <p class="notice late" role="status">
+            {text.unknown(data.unknown.join(', '))}
+          </p>
         )}
       </header>
       {content()}

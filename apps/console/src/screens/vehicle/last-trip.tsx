@@ -11,6 +11,9 @@ import { addRouteLayer, boundsOf, drawRoute } from '../../parts/map/route-layer.
 import { formatDistance, formatDuration, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
+/** Keeps the trip above the scale and the attribution at the bottom of the map, CSS pixels. */
+const padding = { top: 32, right: 40, bottom: 72, left: 40 };
+
 /** A small map with the position of a vehicle and its last trip. */
 export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location: Schema<'LiveLocation'> }) {
   const { map: text, loading } = texts.value;
@@ -44,7 +47,7 @@ export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location
     const route = trip?.route ?? [];
     drawRoute(map, route);
     const bounds = boundsOf([...route, [longitude, latitude]]);
-    if (bounds) map.fitBounds(bounds, { padding: 40, maxZoom: 14, animate: false });
+    if (bounds) map.fitBounds(bounds, { padding, maxZoom: 14, animate: false });
     // Does not follow positions: the person may have moved the map.
   }, [map, trip]);
   const note = failure ? text.routeFailed : isLoading ? loading : text.noTrip;

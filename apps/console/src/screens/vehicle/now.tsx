@@ -7,7 +7,7 @@ import { factsOfValue, formatValue, inOrder, nameOfValue } from '../../texts/fie
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { LastTrip } from './last-trip.tsx';
-import { contactStep, ValueName } from './values.tsx';
+import { contactStep, distinct, groupName, groups, ValueName } from './values.tsx';
 
 type Value = Schema<'LatestValue'>;
 type Key = Schema<'FleetVehicleStatus'>['authorizations'][number];
@@ -22,20 +22,6 @@ async function load({ id, appId }: LiveVehicle) {
     api.GET('/v1/vehicle/{id}/status', { params: fleet }),
   ]);
   return { values, keys: status && 'authorizations' in status ? status.authorizations : [] };
-}
-
-/** Leaves out values that the device does not know, and the older one of two values of the same quantity. */
-function distinct(values: readonly Value[]): Value[] {
-  const known = values.filter((value) => !(factsOfValue(value)?.isUnknownAtZero && Number(value.value) === 0));
-  const newest = new Map<string, Value>();
-  for (const value of known) {
-    const facts = factsOfValue(value);
-    const quantity = facts?.sameAs ?? value.field ?? `${value.group} ${value.name}`;
-    const other = newest.get(quantity);
-    if (!other || other.time < value.time) newest.set(quantity, value);
-  }
-  const kept = new Set(newest.values());
-  return known.filter((value) => kept.has(value));
 }
 
 /** The values to show first; the others follow in their groups. */
@@ -114,8 +100,6 @@ function Keys({ keys }: { keys: readonly Key[] }) {
   );
 }
 
-const groups = ['electric', 'status', 'fleet', 'location', 'alarms', 'sensors', 'can'] as const;
-
 /** The latest values of a vehicle by group, each once and with its age, and its last trip on a map. */
 export function Now({ vehicle }: { vehicle: LiveVehicle }) {
   const { vehiclePage: text } = texts.value;
@@ -132,7 +116,7 @@ export function Now({ vehicle }: { vehicle: LiveVehicle }) {
         {groups.map((group) => (
           <Group
             key={group}
-            title={text.groups[group]}
+            title={groupName(group)}
             vehicleId={vehicle.id}
             values={inOrder(others.filter((value) => value.group === group))}
           />

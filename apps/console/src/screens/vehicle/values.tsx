@@ -22,6 +22,23 @@ async function load(id: string): Promise<readonly Value[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
 }
 
+/** The groups of readings, in display order. */
+export const groups = ['electric', 'status', 'fleet', 'location', 'alarms', 'sensors', 'can'] as const;
+
+/** Leaves out values that the device does not know, and the older one of two values of the same quantity. */
+export function distinct(values: readonly Value[]): Value[] {
+  const known = values.filter((value) => !(factsOfValue(value)?.isUnknownAtZero && Number(value.value) === 0));
+  const newest = new Map<string, Value>();
+  for (const value of known) {
+    const facts = factsOfValue(value);
+    const quantity = facts?.sameAs ?? value.field ?? `${value.group} ${value.name}`;
+    const other = newest.get(quantity);
+    if (!other || other.time < value.time) newest.set(quantity, value);
+  }
+  const kept = new Set(newest.values());
+  return known.filter((value) => kept.has(value));
+}
+
 /** The name of a value, with a link to its chart if there is one. */
 export function ValueName({ vehicleId, value }: { vehicleId: string; value: Value }) {
   const { field } = value;
@@ -34,7 +51,6 @@ function Row({ vehicleId, value: shown }: { vehicleId: string; value: Value }) {
   const { value, unit, time } = shown;
   return (
     <tr>
-      <td class="muted group-name">{groupName(shown.group)}</td>
       <th scope="row">
         <ValueName vehicleId={vehicleId} value={shown} />
       </th>
@@ -54,6 +70,21 @@ export function groupName(group: string): string {
 const searchedText = (value: Value): string =>
   `${groupName(value.group)} ${nameOfValue(value)} ${value.name}`.toLowerCase();
 
+function GroupRows({ vehicleId, group, values }: { vehicleId: string; group: string; values: readonly Value[] }) {
+  return (
+    <tbody>
+      <tr class="group-name">
+        <th scope="rowgroup" colSpan={3}>
+          {groupName(group)}
+        </th>
+      </tr>
+      {values.map((value) => (
+        <Row key={value.name} vehicleId={vehicleId} value={value} />
+      ))}
+    </tbody>
+  );
+}
+
 /** Every latest value of a vehicle, CAN data and sensors included, to search; each opens its chart. */
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   const { values: text, vehiclePage, map } = texts.value;
@@ -62,11 +93,12 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);
-  const shown = inOrder(data).filter((value) => words.every((word) => searchedText(value).includes(word)));
+  const found = distinct(data).filter((value) => words.every((word) => searchedText(value).includes(word)));
+  const shown = groups.map((group) => ({ group, values: inOrder(found.filter((value) => value.group === group)) }));
   return (
     <div class="page">
       <SearchBox label={text.search} placeholder={text.search} initial="" onSearch={(typed) => assign(search, typed)} />
-      {shown.length === 0 ? (
+      {found.length === 0 ? (
         <Empty title={map.noMatch} />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
@@ -74,9 +106,6 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
           <table class="table">
             <thead>
               <tr>
-                <th scope="col" class="group-name">
-                  {text.group}
-                </th>
                 <th scope="col">{text.name}</th>
                 <th scope="col" class="number">
                   {text.value}
@@ -84,11 +113,11 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
                 <th scope="col">{text.time}</th>
               </tr>
             </thead>
-            <tbody>
-              {shown.map((value) => (
-                <Row key={`${value.group} ${value.name}`} vehicleId={vehicle.id} value={value} />
+            {shown
+              .filter(({ values }) => values.length > 0)
+              .map(({ group, values }) => (
+                <GroupRows key={group} vehicleId={vehicle.id} group={group} values={values} />
               ))}
-            </tbody>
           </table>
         </section>
       )}
