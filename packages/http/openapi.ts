@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import { platformVersion } from '@odograph/runtime/platform-version';
@@ -127,6 +130,35 @@ const referenceOptions: FastifySwaggerUiOptions = {
   },
 };
 
+const isDocument = ({ routeOptions }: FastifyRequest): boolean => /^\/docs\/(json|yaml)$/.test(routeOptions.url ?? '');
+
+const compress = promisify(gzip);
+
+async function encode(document: string) {
+  const etag = `W/"${createHash('sha256').update(document).digest('base64url')}"`;
+  return { etag, gzipped: await compress(document) };
+}
+
+/** Compresses the document, which has 2 MB, and spares clients that have it; once, because routes no longer change. */
+function encodeDocument(scope: Http): void {
+  const encoded = new Map<string, ReturnType<typeof encode>>();
+  scope.addHook('onSend', async (request, reply, payload) => {
+    if (!isDocument(request) || typeof payload !== 'string' || reply.statusCode !== 200) return payload;
+    const { url = '' } = request.routeOptions;
+    const known = encoded.get(url) ?? encode(payload);
+    encoded.set(url, known);
+    const { etag, gzipped } = await known;
+    reply.headers({ etag, 'cache-control': 'no-cache', vary: 'accept-encoding' });
+    if (request.headers['if-none-match']?.includes(etag)) {
+      reply.code(304);
+      return null;
+    }
+    if (!/\bgzip\b(?!;q=0)/.test(String(request.headers['accept-encoding']))) return payload;
+    reply.header('content-encoding', 'gzip');
+    return gzipped;
+  });
+}
+
 /**
  * Serves the document at /docs/json, to anyone, since generators come without credentials and it holds no data; and a page
  * for people at /docs.
@@ -136,11 +168,11 @@ export async function documentInterface(
   http: Http,
   authenticate: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): Promise<void> {
-  const isDocument = ({ routeOptions }: FastifyRequest) => /^\/docs\/(json|yaml)$/.test(routeOptions.url ?? '');
   await http.register(async (scope: Http) => {
     scope.addHook('onRequest', async (request, reply) =>
       isDocument(request) ? undefined : authenticate(request, reply),
     );
+    encodeDocument(scope);
     await scope.register(swaggerUi, referenceOptions);
   });
 }

@@ -1,5 +1,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { openQueue } from '@odograph/queue/queues';
 import { createApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
@@ -51,6 +53,20 @@ describe('the reference of the interface', () => {
     expect((await stranger.get('/docs')).status).toBe(401);
     const { openapi, paths } = (await stranger.get('/docs/json')).body;
     expect([openapi, Object.keys(paths).filter((path) => path.startsWith('/docs'))]).toEqual(['3.1.0', []]);
+  });
+
+  it('is compressed where accepted, and not sent again to a client that has it', async () => {
+    const read = async (headers: Record<string, string>) => {
+      const [answer] = (await once(get(`${platform.httpUrl}/docs/json`, { headers }), 'response')) as [IncomingMessage];
+      return { answer, body: await buffer(answer) };
+    };
+    const plain = await read({});
+    const packed = await read({ 'accept-encoding': 'gzip, br' });
+    expect(packed.answer.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
+    expect(packed.body.length).toBeLessThan(plain.body.length / 5);
+    const again = await read({ 'if-none-match': packed.answer.headers.etag ?? '' });
+    expect([again.answer.statusCode, again.body.length]).toEqual([304, 0]);
   });
 
   it('has a page about devices, and an AsyncAPI document for anyone', async () => {
