@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { BoardHooks, QueueJobJson } from '@bull-board/api/typings/app';
@@ -103,14 +104,21 @@ interface ShownQueues {
 /** Links of bull-board's page to fonts of another server. The policy blocks them; the browser should not even try. */
 const foreignLinks = /<link [^>]*href="https?:[^>]*>/g;
 
+const script = readFileSync(new URL('./queue-page.js', import.meta.url), 'utf8');
+const scriptTag = '<script defer src="/queues/queue-page.js"></script>';
+
 /** The queue page (bull-board) at /queues; to be registered with operator authentication. */
 export function queuePage(queues: ShownQueues): RoutePlugin {
   return async (http) => {
     servePages(http);
     http.addHook('onSend', async (_request, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
-      return isPage && typeof payload === 'string' ? payload.replaceAll(foreignLinks, '') : payload;
+      if (!isPage || typeof payload !== 'string') return payload;
+      return payload.replaceAll(foreignLinks, '').replace('</body>', `${scriptTag}</body>`);
     });
+    http.get('/queues/queue-page.js', { schema: { hide: true } }, async (_request, reply) =>
+      reply.type('text/javascript; charset=utf-8').send(script),
+    );
     await http.register(createBoard(queues).registerPlugin(), { prefix: '/queues' });
   };
 }

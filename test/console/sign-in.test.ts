@@ -64,4 +64,19 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
     expect(await findBarriers(page, ['select-name', 'label'])).toEqual([]);
     await page.context().close();
   });
+
+  it('names every button of the queues', async () => {
+    const { cookie } = await createOperator(setup.platform.db);
+    const options = signedInOptions(setup.platform.httpUrl, cookie);
+    const { page } = await watchPage(setup.browser, setup.platform.httpUrl, options);
+    for (const [path, button] of [
+      ['/queues', 'Settings'],
+      ['/queues/queue/maintenance', 'Actions'],
+    ] as const) {
+      await page.goto(path);
+      await page.getByRole('button', { name: button }).first().waitFor();
+      expect(await findBarriers(page, ['button-name'])).toEqual([]);
+    }
+    await page.context().close();
+  });
 });
