@@ -94,6 +94,13 @@ describe('the list of events', () => {
     }
   });
 
+  it('has cursors that say the same after their text was parsed, the first ones included', () => {
+    const none = { epoch: 1n, transaction: 1n, event: 0n, batch: 0n, time: 0n, vehicleId: 0 };
+    const atReading = { ...none, batch: 1n, time: 1n, vehicleId: 1 };
+    for (const cursor of [none, { ...none, event: 1n }, atReading])
+      expect(parseCursor(formatCursor(cursor))).toEqual(cursor);
+  });
+
   it('gives quarantined uploads to the application, and never to its users', async () => {
     await sql`insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
       values (${vehicle.deviceId}, now(), 1, '\\x00', '\\x00', '[{"index": null, "reason": "NOT_JSON"}]')`.execute(db);

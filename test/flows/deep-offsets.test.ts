@@ -21,6 +21,8 @@ const span = 10 * hour;
 
 interface Fleet {
   readonly applicationId: number;
+  /** The owner of some readings of its vehicles. */
+  readonly otherApplicationId: number;
   readonly vehicleIds: readonly number[];
 }
 
@@ -28,7 +30,8 @@ async function createFleet(): Promise<Fleet> {
   const application = await createApplication(db);
   const vehicleIds: number[] = [];
   for (let n = 0; n < 3; n += 1) vehicleIds.push(Number((await createVehicle(db, application)).id));
-  return { applicationId: application.id, vehicleIds };
+  const other = await createApplication(db);
+  return { applicationId: application.id, otherApplicationId: other.id, vehicleIds };
 }
 
 const burst = fc.record({
@@ -36,12 +39,17 @@ const burst = fc.record({
   second: fc.integer({ min: 0, max: span }),
   interval: fc.constantFrom(1, 10, 600),
   count: fc.integer({ min: 1, max: 40 }),
+  ofOther: fc.boolean(),
 });
 type Burst = typeof burst extends fc.Arbitrary<infer T> ? T : never;
 
-async function insert(into: Database, fleet: Fleet, { vehicle, second, interval, count }: Burst): Promise<void> {
+const ownerOf = ({ applicationId, otherApplicationId }: Fleet, { ofOther }: Burst): number =>
+  ofOther ? otherApplicationId : applicationId;
+
+async function insert(into: Database, fleet: Fleet, one: Burst): Promise<void> {
+  const { vehicle, second, interval, count } = one;
   await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
-    select to_timestamp(${start + second}::integer + n * ${interval}::integer), ${fleet.applicationId}::integer,
+    select to_timestamp(${start + second}::integer + n * ${interval}::integer), ${ownerOf(fleet, one)}::integer,
       ${fleet.vehicleIds[vehicle]}::integer, 'test', now()
     from generate_series(0, ${count}::integer - 1) as n on conflict do nothing`.execute(into);
 }
@@ -50,7 +58,7 @@ async function insert(into: Database, fleet: Fleet, { vehicle, second, interval,
 async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 'commit'): Promise<void> {
   const { vehicle, second, interval, count } = one;
   const readings = Array.from({ length: count }, (_, n) => ({
-    applicationId: fleet.applicationId,
+    applicationId: ownerOf(fleet, one),
     vehicleId: fleet.vehicleIds[vehicle] ?? 0,
     timeMicroseconds: (start + second + n * interval) * 1e6,
   }));
@@ -96,24 +104,28 @@ const question = fc.record({
   vehicles: fc.subarray([0, 1, 2], { minLength: 1 }),
   afterVehicle: fc.option(fc.integer({ min: 0, max: 2 })),
   roundHours: fc.boolean(),
+  /** Whether only readings of the application of the fleet are asked for. */
+  ofApplication: fc.boolean(),
 });
 type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
 
 interface Selection {
   readonly interval: ReadingInterval & { readonly until: bigint };
   readonly scope: VehicleScope;
-  readonly ids: readonly number[];
 }
 
-function select({ vehicleIds }: Fleet, question: Question): Selection {
+function select({ applicationId, vehicleIds }: Fleet, question: Question): Selection {
   const round = (seconds: number) => BigInt(question.roundHours ? Math.floor(seconds / hour) * hour : seconds);
   const from = (BigInt(start) + round(question.from)) * 1_000_000n;
   const until = from + round(question.length) * 1_000_000n;
   const ids = question.vehicles.map((index) => vehicleIds[index] ?? 0);
   const vehicleId = question.afterVehicle === null ? undefined : vehicleIds[question.afterVehicle];
   const interval = { from, until, ...(vehicleId === undefined ? {} : { after: { time: from, vehicleId } }) };
-  const condition = sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
-  return { interval, scope: { condition, members: new Map(ids.map((id) => [id, ''])) }, ids };
+  const members = new Map(ids.map((id) => [id, '']));
+  const ofVehicles = sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
+  if (!question.ofApplication) return { interval, scope: { condition: ofVehicles, members } };
+  const condition = sql<boolean>`${ofVehicles} and reading.application_id = ${applicationId}`;
+  return { interval, scope: { condition, members, applicationId } };
 }
 
 /** Finds the key at the offset with the counts and with a plain query, in one snapshot. */
@@ -121,7 +133,7 @@ async function compare(
   fleet: Fleet,
   question: Question,
 ): Promise<{ found: string[]; plain: string[]; passed: number }> {
-  const { interval, scope, ids } = select(fleet, question);
+  const { interval, scope } = select(fleet, question);
   const { offset } = question;
   return db
     .transaction()
@@ -131,7 +143,7 @@ async function compare(
       const keys = await keysAt(snapshot, scope, position.interval, { offset: position.offset, count: 2 });
       const { rows } = await sql<{ key: string }>`
         select concat((extract(epoch from time) * 1000000)::bigint, ' ', vehicle_id) as key from reading
-        where vehicle_id = any(${ids}::integer[]) and time >= to_timestamp(${Number(interval.from / 1_000_000n)})
+        where ${scope.condition} and time >= to_timestamp(${Number(interval.from / 1_000_000n)})
           and time <= to_timestamp(${Number(interval.until / 1_000_000n)})
           and (time, vehicle_id) > (to_timestamp(${Number(interval.from / 1_000_000n)}), ${interval.after?.vehicleId ?? 0})
         order by time, vehicle_id offset ${offset} limit 2`.execute(snapshot);
@@ -207,7 +219,7 @@ describe('an offset that skips counted hours', { timeout: 300_000 }, () => {
     });
     await sql`select pg_sleep(0.2)`.execute(writer);
     expect(settled).toBe(false);
-    const one: Burst = { vehicle: 0, second: 0, interval: 1, count: 5 };
+    const one: Burst = { vehicle: 0, second: 0, interval: 1, count: 5, ofOther: false };
     await insert(writer, fleet, one);
     await writer.commit().execute();
     await counting;

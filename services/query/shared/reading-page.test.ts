@@ -136,4 +136,19 @@ describe('pages', () => {
       { numRuns: 12 },
     );
   });
+
+  it('of a single reading hold it without an offset, and nothing with an offset of one', async () => {
+    const fleet = await createFleet();
+    await store(fleet, [{ vehicle: 0, second: 0, interval: 1, count: 1 }]);
+    for (const offset of [0, 1]) {
+      const { found, expected } = await readPages(fleet, {
+        from: -day,
+        length: 2 * day,
+        offset,
+        limit: 2,
+        of: 'vehicle',
+      });
+      expect(found).toEqual(expected);
+    }
+  });
 });
