@@ -133,6 +133,7 @@ export const areas: Readonly<Record<string, Area>> = {
       ],
       'services/query/shared/reading-page.ts': [
         'services/query/shared/reading-page.test.ts',
+        'services/query/shared/answers.test.ts',
         'services/query/reads/history.test.ts',
         'test/flows/deep-offsets.test.ts',
       ],
