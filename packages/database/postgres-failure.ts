@@ -77,17 +77,3 @@ export function describeDatabaseError(error: unknown): Record<string, string | u
   }
   return { error: error instanceof Error ? error.message : String(error) };
 }
-
-/** Statement timeout, too many connections, shutting down, starting, and a replica that had to cancel the query. */
-const overloadStates = new Set(['57014', '53300', '57P01', '57P03', '40001']);
-const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
-/** Errors without a code: the pool had no connection in time, or a connection broke. */
-const driverMessage = /timeout exceeded when trying to connect|connection terminated/i;
-
-/** Tells whether the database could not answer in time, so that the same request may succeed later. */
-export function isOverload(error: Error): boolean {
-  const state = sqlState(error);
-  if (state !== undefined) return overloadStates.has(state);
-  if ('code' in error && unreachableCodes.has(String(error.code))) return true;
-  return driverMessage.test(error.message);
-}

@@ -2,6 +2,8 @@ import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
+import { isOutage } from './outage.ts';
+import { isRead } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,8 +24,8 @@ export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
   !url.startsWith('/v1/');
 
 /**
- * Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. A browser that navigates
- * to an unknown or forbidden address gets a page.
+ * Answers every failure: an expected one with its code, a lost database as OVERLOADED, any other as an opaque
+ * INTERNAL_ERROR. A browser that navigates to an unknown or forbidden address gets a page.
  */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.
@@ -32,8 +34,9 @@ export function answerFailure(error: FastifyError | Error, request: FastifyReque
     reply.raw.destroy();
     return;
   }
-  const failure = toFailure(error);
-  if (failure.status >= 500 && !(error instanceof Failure)) request.log.error({ err: error }, 'request failed');
+  const failure = toFailure(error, request);
+  if (failure.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
+  else if (failure.cause === error) request.log.warn({ err: error }, 'request failed: database unavailable');
   request.failure = failure.code;
   const { retryAfterSeconds, ...details } = failure.details;
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
@@ -87,8 +90,9 @@ export function refuseUnknownPaths(http: Http): void {
   http.setNotFoundHandler((request, reply) => answerFailure(refusal(request, reply), request, reply));
 }
 
-function toFailure(error: FastifyError | Error): Failure {
+function toFailure(error: FastifyError | Error, request: FastifyRequest): Failure {
   if (error instanceof Failure) return error;
+  if (isOutage(error)) return outage(error, isRead(request));
   if ('validation' in error && error.validation) return validationFailure(error);
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (status === 415) return new Failure('UNSUPPORTED_MEDIA_TYPE', undefined, { field: 'content-type' });
@@ -97,6 +101,15 @@ function toFailure(error: FastifyError | Error): Failure {
     return new Failure('INVALID_PARAMETER', error.message, { field: faultyPart(error) });
   }
   return new Failure('INTERNAL_ERROR', undefined, {}, { cause: error });
+}
+
+const retryAfterSeconds = 5;
+
+/** A write may have been committed although the connection was lost before the answer to COMMIT. */
+function outage(cause: Error, isRead: boolean): Failure {
+  if (isRead) return new Failure('OVERLOADED', undefined, { retryAfterSeconds }, { cause });
+  const message = 'the database is unavailable; whether the request was carried out is unknown';
+  return new Failure('OVERLOADED', message, { reason: 'OUTCOME_UNKNOWN', retryAfterSeconds }, { cause });
 }
 
 /** Names the field that the schema rejects, a header as it is usually written. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Failure } from '@odograph/contracts/failures';
+import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { readConfig } from '@odograph/runtime/config';
 import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
 import { createLogger } from '@odograph/runtime/logger';
@@ -53,6 +54,8 @@ const echoRoutes: RoutePlugin = (http) => {
   http.get('/v1/defect', async () => {
     throw new TypeError('a secret detail');
   });
+  const withoutServer = openDatabase({ url: 'postgres://postgres@127.0.0.1:1/none', name: 'test', size: 1 });
+  http.route({ method: ['GET', 'POST'], url: '/v1/without-database', handler: () => pingDatabase(withoutServer) });
   http.get('/v1/refused', async () => {
     throw new Failure('ALREADY_EXISTS', 'taken', { field: 'plate', reason: 'PLATE', retryAfterSeconds: 7 });
   });

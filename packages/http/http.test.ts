@@ -21,6 +21,18 @@ describe('a failure', () => {
     expect(lines.filter(({ level }) => level >= 50).map(({ msg }) => msg)).toEqual(['request failed']);
   });
 
+  it('of an unavailable database is OVERLOADED and logged once, and the outcome of a write is unknown', async () => {
+    const { client, lines } = await startHttp();
+    const read = await client.get('/v1/without-database');
+    expect([read.status, read.body.error, read.body.reason]).toEqual([503, 'OVERLOADED', undefined]);
+    expect(lines.filter(({ level }) => level >= 40).map(({ msg }) => msg)).toEqual([
+      'request failed: database unavailable',
+    ]);
+    const write = await client.post('/v1/without-database');
+    expect([write.status, write.body.error, write.body.reason]).toEqual([503, 'OVERLOADED', 'OUTCOME_UNKNOWN']);
+    expect([read, write].map(({ headers }) => headers.get('retry-after'))).toEqual(['5', '5']);
+  });
+
   it('for an unknown path is NOT_FOUND', async () => {
     const { client } = await startHttp();
     expect(await client.get('/v1/nothing')).toMatchObject({ status: 404, body: { error: 'NOT_FOUND' } });

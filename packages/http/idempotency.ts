@@ -3,6 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { KeptAnswers, KeyedRequest } from '@odograph/contracts/idempotency';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import Type from 'typebox';
+import { isConnectionLoss } from './outage.ts';
 import { sendJson } from './paging.ts';
 
 declare module 'fastify' {
@@ -84,6 +85,8 @@ export function takeKeys(route: RouteOptions, kept: KeptAnswers): void {
     try {
       return await handler.call(this, request, reply);
     } catch (error) {
+      // It may have been carried out; a repetition gets IDEMPOTENCY_KEY_IN_USE.
+      if (error instanceof Error && isConnectionLoss(error)) throw error;
       await kept.release(keyed).catch((err: unknown) => request.log.warn({ err }, 'idempotency key not released'));
       throw error;
     }

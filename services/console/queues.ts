@@ -6,6 +6,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import { Failure } from '@odograph/contracts/failures';
 import type { QueueJobs } from '@odograph/contracts/queues';
 import type { RoutePlugin } from '@odograph/http/authentication';
+import { isOutage } from '@odograph/http/outage';
 import { servePages } from '@odograph/http/page-policy';
 import type { TypedQueue } from '@odograph/queue/queues';
 import type { ShardQueues } from '@odograph/queue/shards';
@@ -140,7 +141,7 @@ function createBoard(queues: ShownQueues): FastifyAdapter {
   });
   // The default handler would answer a missing token with 500 and expose error messages.
   serverAdapter.setErrorHandler((error) => {
-    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR');
+    const failure = error instanceof Failure ? error : new Failure(isOutage(error) ? 'OVERLOADED' : 'INTERNAL_ERROR');
     return { status: failure.status as 500, body: { error: failure.message } };
   });
   return serverAdapter;

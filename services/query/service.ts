@@ -1,11 +1,8 @@
-import { Failure } from '@odograph/contracts/failures';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { isOverload } from '@odograph/database/postgres-failure';
 import { ReadPool, type ReadServer } from '@odograph/database/read-pool';
 import type { Tables } from '@odograph/database/tables';
 import { operatorRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
-import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import { readDatabaseUrls } from '@odograph/runtime/config';
 import { LastWrite } from '@odograph/runtime/last-write';
@@ -119,16 +116,6 @@ function openLiveStreams({ config, logger, metrics, onStop }: ServiceHost<Http>,
   return streams;
 }
 
-/** Answers OVERLOADED when the database could not answer in time. */
-function answerOverload(http: Http): void {
-  http.setErrorHandler<Error>((error, request, reply) => {
-    if (!isOverload(error)) return answerFailure(error, request, reply);
-    request.log.warn({ err: error }, 'database query timed out');
-    const failure = new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 }, { cause: error });
-    answerFailure(failure, request, reply);
-  });
-}
-
 /** An empty parameter counts as missing. */
 async function dropEmptyParameters({ query }: { query: unknown }): Promise<void> {
   if (typeof query !== 'object' || query === null) return;
@@ -151,7 +138,6 @@ export const queryService: Service<Http> = {
     host.onStop('Home Assistant', startHomeAssistant({ ...host, db: primary }));
 
     await host.http.register(async (http: Http) => {
-      answerOverload(http);
       http.addHook('preValidation', dropEmptyParameters);
       await tokenRoutes(http, accountsIn(db), [
         latestRoutes(answers),

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { archiveVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { inMinutes, useAccess } from '../access.fixture.ts';
 import { answerOf, book, floating, pathOf, planned } from './bookings.fixture.ts';
 
@@ -74,6 +75,26 @@ describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
     expect(answerOf(await createBooking(headers, body))).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
     expect(await bookingCount()).toBe(1);
   });
+
+  it.skipIf(!inject('isNativeDatabase'))(
+    'has an unknown outcome if its database session ends, and keeps its key',
+    async () => {
+      const headers = keyed();
+      const answer = await access.platform.db.transaction().execute(async (blocking) => {
+        await sql`select from vehicle where id = ${Number(access.vehicle.id)} for update`.execute(blocking);
+        const booking = createBooking(headers, planned());
+        await waitForLock(blocking);
+        await sql`select pg_terminate_backend(pid) from pg_locks
+          where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(blocking);
+        return booking;
+      });
+      const { error, reason } = answer.body;
+      expect([answer.status, error, reason]).toEqual([503, 'OVERLOADED', 'OUTCOME_UNKNOWN']);
+      const ofKey = sql`key_sha256 = ${hashSecret(headers['idempotency-key'])} and sealed_answer is null`;
+      const { rows } = await sql`select from idempotent_request where ${ofKey}`.execute(access.platform.db);
+      expect([rows.length, await bookingCount()]).toEqual([1, 0]);
+    },
+  );
 
   it('leaves neither its key nor its answer readable in the database', async () => {
     const headers = keyed();

@@ -242,7 +242,8 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
   const payloads = uploads.map(({ deviceId, sealed }) => sealer.open(sealed, quarantineContext(deviceId)));
   try {
     const waiting = await countUnfinishedJobs(queue);
-    if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads are waiting to be stored');
+    if (waiting > maximumBacklogJobs)
+      throw new Failure('OVERLOADED', 'too many uploads are waiting to be stored', { retryAfterSeconds: 5 });
     await queue.add('uploads', {
       uploads: uploads.map((upload, index) => describeUpload(upload, payloads[index] ?? Buffer.alloc(0))),
       devices: new Set(uploads.map(({ deviceId }) => deviceId)).size,

@@ -5,6 +5,8 @@ import { EventClient } from '@odograph/query/live/event-client.fixture';
 import type { TestApplication, TestVehicle } from '@odograph/testkit/fixtures';
 
 const pauseMs = 250;
+/** Each IDEMPOTENCY_KEY_IN_USE takes 5 s; by then the process of the first request has stopped. */
+const maxInUse = 4;
 
 /** A decisive answer: neither a failure of the platform nor one of the network. */
 interface Decision {
@@ -19,6 +21,8 @@ export class ApiClients {
   readonly commands = new Map<string, Decision>();
   /** Ids of bookings that were answered with 200. */
   readonly bookings = new Set<string>();
+  /** Vehicle and start of bookings whose request never got a decisive answer: each may exist once. */
+  readonly uncertain = new Set<string>();
   reads = 0;
   /** Answers that name no failure of the interface, or show data of another application. */
   readonly faults: string[] = [];
@@ -59,11 +63,13 @@ export class ApiClients {
     }
   }
 
-  /** Repeats a request until its answer is decisive. */
+  /** Repeats a request until its answer is decisive, or its key stays in use. */
   async #ask(method: 'GET' | 'POST', path: string, body?: object, key = randomUUID()): Promise<Decision> {
-    for (;;) {
+    for (let inUse = 0; ; ) {
       const decision = await this.#attempt(method, path, body, key);
-      if (decision) return decision;
+      if (decision?.body.error === 'IDEMPOTENCY_KEY_IN_USE') inUse += 1;
+      else if (decision) return decision;
+      if (decision && inUse === maxInUse) return decision;
       await delay(pauseMs);
     }
   }
@@ -81,8 +87,7 @@ export class ApiClients {
     if (status < 300) return decision;
     const known = failures[decision.body.error as keyof typeof failures]?.[0];
     if (known !== status) this.faults.push(`${method} ${path}: ${status} ${answer.text}`);
-    const isRepeatable = status === 500 || status === 503 || decision.body.error === 'IDEMPOTENCY_KEY_IN_USE';
-    return isRepeatable ? undefined : decision;
+    return status === 503 ? undefined : decision;
   }
 
   async #lock(vehicle: TestVehicle): Promise<void> {
@@ -106,6 +111,8 @@ export class ApiClients {
     const booking = { type: 'BOOKING', driver: 'driver-1', from: at(1 + 2 * turn), until: at(2 + 2 * turn) };
     const decision = await this.#ask('POST', `/v1/vehicle/${vehicle.id}/booking`, booking);
     if (decision.status === 200) this.bookings.add(decision.body.bookingId);
+    else if (decision.body.error === 'IDEMPOTENCY_KEY_IN_USE')
+      this.uncertain.add(`${vehicle.id} ${Date.parse(booking.from)}`);
     else this.faults.push(`booking: ${JSON.stringify(decision)}`);
   }
 
