@@ -172,18 +172,25 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     expect(client.named('reset')).toHaveLength(1);
   });
 
-  it('sees what it missed after the server was killed and started again', async () => {
+  it('sees at another server what it missed after its own was killed, and commands of the time in between', async () => {
+    const other = await startQuery();
     const client = await open();
     await upload(48.1);
     await client.until(() => latitudeIn(client) === 48.1);
     await query.end('SIGKILL');
     await eventually(async () => expect(client.hasEnded).toBe(true));
     await upload(48.2);
-    query = await startQuery();
+    await device.obey(() => ({ ok: true }));
+    await eventually(async () => {
+      expect((await api.post('/v1/vehicle/lock', { vehicleId: vehicle.id })).status).toBe(200);
+    });
+    query = other;
     client.moveTo(query.httpUrl);
     await client.open();
     await client.until(() => latitudeIn(client) === 48.2);
+    await client.until(({ commands }) => commands.at(-1)?.state === 'acknowledged');
     expect(client.named('reset').map(({ data }) => data.reason)).toEqual(['START']);
+    expect(client.named('snapshot').filter(({ data }) => data.complete)).toHaveLength(1);
   });
 
   it('ends its stream when the server stops, which does not wait for it', async () => {

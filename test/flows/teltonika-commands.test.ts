@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
+import { brokerKey, presenceKey } from '@odograph/contracts/presence';
 import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
+import { createLogger } from '@odograph/runtime/logger';
+import { awaitRedis, connectRedis } from '@odograph/runtime/redis';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { roleSettings } from '@odograph/testkit/database-roles';
@@ -130,20 +133,40 @@ describe('the connection of a Teltonika device', () => {
   });
 });
 
-describe('a gateway in a process of its own', () => {
-  it('carries out commands without a broker', async () => {
-    const ownPort = await freePort();
+describe('two gateways in processes of their own', () => {
+  it('carry out each command once, at the one that holds the device, without a broker', async () => {
     const shared = { QUEUE_PREFIX: `gateway-${randomUUID()}` };
-    const gateway = await startTestPlatform([gatewayService], { ...shared, TELTONIKA_PORT: String(ownPort) });
+    const ports = [await freePort(), await freePort()];
+    const startGateway = (own: number) =>
+      startTestPlatform([gatewayService], { ...shared, TELTONIKA_PORT: String(own) });
+    const gateways = await Promise.all(ports.map(startGateway));
     const others = await startTestPlatform([commandService], shared);
     const imei = createImei();
     const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-outputs' });
-    const device = new TeltonikaDevice({ host: '127.0.0.1', port: ownPort, imei, answer: () => 'DOUT1:ON' });
-    devices.push(device);
-    expect(await device.connect()).toBe(true);
     const client = clientWithToken(others.httpUrl, application.token);
-    expect((await client.post('/v1/vehicle/immobilize', { vehicleId: id })).status).toBe(200);
+    const immobilize = () => client.post('/v1/vehicle/immobilize', { vehicleId: id });
+    const heard: number[] = [];
+    const [first, second] = ports.map((own) => {
+      const answer = () => (heard.push(own) > 0 ? 'DOUT1:ON' : undefined);
+      return new TeltonikaDevice({ ...{ host: '127.0.0.1', port: own, imei, answer } });
+    }) as [TeltonikaDevice, TeltonikaDevice];
+    devices.push(first, second);
+    expect(await first.connect()).toBe(true);
+    expect(await second.connect()).toBe(true);
+    await first.closed;
+    expect((await immobilize()).status).toBe(200);
+    expect(heard).toEqual([ports[1]]);
+    await gateways[1]?.stop();
+    // As a gateway that was killed leaves it.
+    const redis = connectRedis(others.config.REDIS_URL, createLogger('silent'));
+    await awaitRedis(redis);
+    await redis.hset(presenceKey(shared.QUEUE_PREFIX), imei, 'killed 9');
+    await redis.set(brokerKey(shared.QUEUE_PREFIX, 'killed'), '1', 'PX', 60_000);
+    expect((await immobilize()).body.reason).toBe('PLATFORM_UNAVAILABLE');
+    expect((await commandsOf(id))[0]).toMatchObject({ state: 'unknown', reason: 'PLATFORM_UNAVAILABLE' });
+    expect(heard).toHaveLength(1);
+    redis.disconnect();
     await others.stop();
-    await gateway.stop();
+    await gateways[0]?.stop();
   });
 });
