@@ -169,12 +169,14 @@ it('keeps the newer session even if Redis has lost the latest numbers', async ()
   connection.disconnect(true);
   await eventually(async () => expect(Number(await redis.get(sessionNumberKey(prefix)))).toBeGreaterThan(2));
   const newer = openRegistry(prefix, 'newer');
+  // The older one may still be writing its sessions: without this key, it takes the other broker for dead.
+  await redis.set(brokerKey(prefix, 'newer'), '1', 'PX', 60_000);
   await newer.arrive('device').added;
   expect(newer.registry.size).toBe(1);
   expect(brokerOfSession((await redis.hget(presenceKey(prefix), 'device')) ?? '')).toBe('newer');
   await older.registry.stop();
   for (const one of [connection, subscriber]) one.disconnect();
-  await redis.del(presenceKey(prefix), sessionNumberKey(prefix));
+  await redis.del(presenceKey(prefix), sessionNumberKey(prefix), brokerKey(prefix, 'newer'));
 });
 
 it('survives messages that it cannot read', async () => {
