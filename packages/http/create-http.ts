@@ -233,18 +233,23 @@ const maxLoopDelayMs = 5000;
 const loopSampleMs = 1000;
 
 /**
- * Refuses requests from a turn of the event loop that came more than 5 s late until one that did not. Its timer makes no
- * system call, since one that fails without free descriptors would end the process (process.memoryUsage() reads a file).
+ * Refuses requests from a turn of the event loop that came more than 5 s late until one that did not. Measured from the
+ * first listener on: a start may hold the event loop for longer. Its timer makes no system call, since one that fails
+ * without free descriptors would end the process (process.memoryUsage() reads a file).
  * @throws Failure OVERLOADED in the request
  */
 function refuseWhileOverloaded(http: Http): void {
-  let sampledAtMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
   let delayMs = 0;
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    delayMs = nowMs - sampledAtMs - loopSampleMs;
-    sampledAtMs = nowMs;
-  }, loopSampleMs).unref();
+  http.addHook('onListen', (done) => {
+    let sampledAtMs = performance.now();
+    timer = setInterval(() => {
+      const nowMs = performance.now();
+      delayMs = nowMs - sampledAtMs - loopSampleMs;
+      sampledAtMs = nowMs;
+    }, loopSampleMs).unref();
+    done();
+  });
   http.addHook('onClose', () => clearInterval(timer));
   http.addHook('onRequest', async () => {
     if (delayMs > maxLoopDelayMs) throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
