@@ -1,11 +1,14 @@
 import { eventTypes } from '@odograph/contracts/events';
 import { failures } from '@odograph/contracts/failures';
+import type { Http } from '@odograph/http/http';
+import type { Service } from '@odograph/runtime/service';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { testAdminToken } from '@odograph/testkit/test-platform';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import fastJsonStringify, { type Schema as ResponseSchema } from 'fast-json-stringify';
 import { describe, expect, it } from 'vitest';
 import { loadServices } from './services.ts';
 
@@ -57,7 +60,16 @@ function withUnknown(value: unknown): { readonly field: string; readonly body: u
   return Array.isArray(value) ? inner : [{ field: 'unknwon', body: { ...value, unknwon: 1 } }, ...inner];
 }
 
-const platform = await usePlatform(await loadServices());
+const routes: { readonly url: string; readonly schema?: { readonly response?: unknown } }[] = [];
+const routeRecorder: Service<Http> = {
+  name: 'route recorder',
+  async start({ http }) {
+    http.addHook('onRoute', (route) => void routes.push(route));
+    return { health: () => ({ ok: true, state: 'running' }) };
+  },
+};
+
+const platform = await usePlatform([routeRecorder, ...(await loadServices())]);
 const document: Document = (await platform.anonymous.get('/docs/json')).body;
 const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
@@ -94,6 +106,26 @@ it('reports every service as healthy', async () => {
     const { status, services } = (await platform.anonymous.get('/health')).body;
     expect([status, services]).toMatchObject(['ok', { access: running, command: running }]);
   });
+});
+
+it('every route has response schemas that compile, as it needs them at its first request only', () => {
+  const schemas = new Map(
+    routes.flatMap(({ url, schema }) =>
+      Object.entries((schema?.response ?? {}) as Record<string, ResponseSchema>).map(
+        ([status, one]) => [JSON.stringify(one), { url, status, one }] as const,
+      ),
+    ),
+  );
+  const faults = [...schemas.values()].flatMap(({ url, status, one }) => {
+    try {
+      fastJsonStringify(one);
+      return [];
+    } catch (error) {
+      return [`${url} ${status}: ${String(error)}`];
+    }
+  });
+  expect(faults).toEqual([]);
+  expect(schemas.size).toBeGreaterThan(100);
 });
 
 it('every route under /v1/x refuses unknown query parameters and unknown members of its body, at any depth, and names them', async () => {
