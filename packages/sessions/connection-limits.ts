@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
 import type { Limits } from '@odograph/runtime/limits';
+import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import { isInNetworks, type Network, networkOf } from '@odograph/runtime/network-address';
+import { WindowCounter } from '@odograph/runtime/window-counter';
 
 export type ConnectionRefusal = 'network' | 'connections' | 'unauthenticated';
 
@@ -12,6 +14,11 @@ export interface ConnectionLimitOptions {
   /** Called for each connection that is closed here. */
   onRefused(reason: ConnectionRefusal, address: string | undefined): void;
 }
+
+/** How long a refusal shows in /health. */
+const shownMs = 60_000;
+/** More than these without an accepted CONNECT or hello are a reconnect storm, or a flood. */
+const manyUnauthenticated = 1000;
 
 interface Unauthenticated {
   readonly socket: Socket;
@@ -34,6 +41,8 @@ export class ConnectionLimits {
   readonly #unauthenticated = new Map<string, Unauthenticated>();
   readonly #perNetwork = new Map<string, number>();
   readonly #maximumPerNetwork: number;
+  /** Refusals because of a limit. */
+  readonly #refusals = new WindowCounter(shownMs, 1);
   #open = 0;
 
   constructor(options: ConnectionLimitOptions) {
@@ -50,6 +59,14 @@ export class ConnectionLimits {
 
   get unauthenticated(): number {
     return this.#unauthenticated.size;
+  }
+
+  /** Describes a reconnect storm or a flood for /health; undefined without one. */
+  get throttling(): string | undefined {
+    const refused = this.#refusals.read('', performance.now());
+    const unauthenticated = this.#unauthenticated.size;
+    if (refused === 0 && unauthenticated <= manyUnauthenticated) return undefined;
+    return `throttling connections: ${unauthenticated} not authenticated yet, ${refused} refused within a minute`;
   }
 
   /** Counts a new TCP connection until it closes, or closes it at once. @returns whether it stays */
@@ -77,7 +94,7 @@ export class ConnectionLimits {
 
   /** Reports a connection that was dropped before it had a socket, because too many are open. */
   dropped(address: string | undefined): void {
-    this.#options.onRefused('connections', address);
+    this.#report('connections', address);
   }
 
   /** Notes that the client at the other end has authenticated. @param socket the connection, or TLS over it */
@@ -86,9 +103,14 @@ export class ConnectionLimits {
   }
 
   #refuse(reason: ConnectionRefusal, socket: Socket): boolean {
-    this.#options.onRefused(reason, socket.remoteAddress);
+    this.#report(reason, socket.remoteAddress);
     socket.destroy();
     return false;
+  }
+
+  #report(reason: ConnectionRefusal, address: string | undefined): void {
+    if (reason !== 'network') this.#refusals.add('', performance.now());
+    this.#options.onRefused(reason, address);
   }
 
   #closeOldest(): void {
@@ -107,6 +129,20 @@ export class ConnectionLimits {
     if (left === 0) this.#perNetwork.delete(entry.network);
     else this.#perNetwork.set(entry.network, left);
   }
+}
+
+/** Registers the gauge of open connections of a broker or gateway. */
+export function addConnectionGauge(registry: Registry, service: 'broker' | 'gateway', limits: ConnectionLimits): void {
+  new Gauge({
+    name: `odograph_${service}_connections`,
+    help: 'Open connections, by whether their client has authenticated',
+    labelNames: ['authenticated'] as const,
+    registers: [registry],
+    collect() {
+      this.set({ authenticated: 'no' }, limits.unauthenticated);
+      this.set({ authenticated: 'yes' }, limits.open - limits.unauthenticated);
+    },
+  });
 }
 
 /** The same for a TCP connection and for TLS over it. */

@@ -12,9 +12,8 @@ import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { type ResolvedConfig, storeTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
-import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
-import { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import { addConnectionGauge, ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
 import { receiveChannel } from '@odograph/sessions/presence';
 import { watchRevocations } from '@odograph/sessions/revocations';
@@ -40,10 +39,11 @@ export const brokerService: Service<Http> = {
     const broker = await startBroker(host, engines);
     return {
       health(): ServiceHealth {
-        if (!broker.isListening) return { ok: false, state: 'not listening' };
-        const intake = intakeHealth(engines.shards);
+        if (!broker.listeners.isListening) return { ok: false, state: 'not listening' };
+        const { ok, state } = intakeHealth(engines.shards);
         const failure = engines.failures.current.join('; ');
-        return intake.ok && failure !== '' ? { ok: false, state: failure } : intake;
+        if (ok && failure !== '') return { ok: false, state: failure };
+        return { ok, state: [state, broker.limits.throttling ?? []].flat().join('; ') };
       },
     };
   },
@@ -89,7 +89,10 @@ interface Parts {
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
-export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<DeviceListeners> {
+export async function startBroker(
+  host: ServiceHost<Http>,
+  engines: BrokerEngines,
+): Promise<{ listeners: DeviceListeners; limits: ConnectionLimits }> {
   const { config, logger } = host;
   const { redis, metrics } = engines;
   const parts = createParts(host, engines, {
@@ -123,7 +126,7 @@ export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngine
     await stopGracefully({ ...parts, aedes }, storeTimeoutMs(config));
     held.stop();
   });
-  return listeners;
+  return { listeners, limits };
 }
 
 type BrokerParts = ReturnType<typeof createParts>;
@@ -211,16 +214,7 @@ function createConnectionLimits(
   });
   const { maximum, maximumUnauthenticated } = limits;
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
-  new Gauge({
-    name: 'odograph_broker_connections',
-    help: 'Open connections, by whether their client has authenticated',
-    labelNames: ['authenticated'] as const,
-    registers: [registry],
-    collect() {
-      this.set({ authenticated: 'no' }, limits.unauthenticated);
-      this.set({ authenticated: 'yes' }, limits.open - limits.unauthenticated);
-    },
-  });
+  addConnectionGauge(registry, 'broker', limits);
   return limits;
 }
 

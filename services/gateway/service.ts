@@ -10,7 +10,7 @@ import { storeTimeoutMs } from '@odograph/runtime/config';
 import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
-import { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import { addConnectionGauge, ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { receiveChannel } from '@odograph/sessions/presence';
 import { watchRevocations } from '@odograph/sessions/revocations';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
@@ -59,9 +59,10 @@ export const createGatewayService = (flespiUrl = 'https://flespi.io'): Service<H
     return {
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
-        const intake = intakeHealth(shards);
+        const { ok, state } = intakeHealth(shards);
         const failure = failures.current.join('; ');
-        return intake.ok && failure !== '' ? { ok: false, state: failure } : intake;
+        if (ok && failure !== '') return { ok: false, state: failure };
+        return { ok, state: [state, endpoint.limits.throttling ?? []].flat().join('; ') };
       },
     };
   },
@@ -77,6 +78,14 @@ function createTeltonikaEndpoint(
 ): TeltonikaEndpoint {
   const held = new HeldBytes(limits.maxHeldBytes, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
+  const connections = new ConnectionLimits({
+    ...{ networks, limits },
+    onRefused(reason, address) {
+      metrics.refused.inc({ listener: 'teltonika', reason });
+      logger.warn({ reason, address }, 'connection refused');
+    },
+  });
+  addConnectionGauge(registry, 'gateway', connections);
   return {
     devices: new GatewayDevices(db),
     uploads: new GatewayUploads({ shards, held, maxHeldBytes: limits.maxHeldBytes, metrics, logger }),
@@ -95,13 +104,7 @@ function createTeltonikaEndpoint(
       bytesPerSecond: limits.teltonikaBytesPerSecondPerAddress,
     }),
     networks,
-    limits: new ConnectionLimits({
-      ...{ networks, limits },
-      onRefused(reason, address) {
-        metrics.refused.inc({ listener: 'teltonika', reason });
-        logger.warn({ reason, address }, 'connection refused');
-      },
-    }),
+    limits: connections,
     metrics,
     logger,
   };

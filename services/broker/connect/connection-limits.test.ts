@@ -31,10 +31,16 @@ const openSockets = (list: readonly Socket[]) => list.filter((socket) => !socket
 const refusedFor = async (reason: string) =>
   (await platform.metrics.getSingleMetricAsString('odograph_broker_refused_total')).includes(`reason="${reason}"`);
 
-it('keeps the connections that are open at the limit, and closes further ones', async () => {
+it('keeps the connections that are open at the limit, and closes further ones, which /health shows', async () => {
   platform = await startTestPlatform([brokerService], {}, { maxDeviceConnections: 1 });
+  const health = async () => (await platform.anonymous.get('/health')).body.services.broker;
   const first = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  expect(await health()).toEqual({ ok: true, state: 'listening' });
   await expect(connectDevice(platform.mqttUrl, await createDevice(platform.db))).rejects.toThrow('closed');
+  expect(await health()).toEqual({
+    ok: true,
+    state: expect.stringMatching(/^listening; throttling connections: \d not authenticated yet, [1-9] refused/),
+  });
   await first.upload({ timestamp: 1 });
   await first.close();
 });
