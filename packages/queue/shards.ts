@@ -35,27 +35,32 @@ export function listUploadShards(settings: ShardSettings): UploadShard[] {
   return Array.from({ length: settings.UPLOAD_SHARDS }, (_, shard) => shardAt(settings, shard, shard % servers));
 }
 
+/** A shard that the settings no longer name. */
+export interface RetiredShard extends UploadShard {
+  /** Its jobs that were not stored when it was found. */
+  readonly jobs: number;
+}
+
 /**
  * Finds upload queues with jobs that other values of UPLOAD_SHARDS or REDIS_URL left behind.
  * @param servers clients of the servers of REDIS_URL; an unreachable one is left out
  */
-export async function findRetiredShards(settings: ShardSettings, servers: readonly Redis[]): Promise<UploadShard[]> {
+export async function findRetiredShards(settings: ShardSettings, servers: readonly Redis[]): Promise<RetiredShard[]> {
   const current = new Set(listUploadShards(settings).map(({ shard, server }) => `${server} ${shard}`));
   const candidates = servers.flatMap((_, server) =>
     Array.from({ length: maxUploadShards }, (_one, shard) => shardAt(settings, shard, server)),
   );
   const retired = candidates.filter(({ shard, server }) => !current.has(`${server} ${shard}`));
-  const hasJobs = await Promise.all(retired.map((shard) => holdsJobs(shard, servers[shard.server])));
-  return retired.filter((_, index) => hasJobs[index]);
+  const jobs = await Promise.all(retired.map((shard) => countJobs(shard, servers[shard.server])));
+  return retired.map((shard, index) => ({ ...shard, jobs: jobs[index] ?? 0 })).filter((shard) => shard.jobs > 0);
 }
 
-async function holdsJobs({ prefix, shard }: UploadShard, redis: Redis | undefined): Promise<boolean> {
-  if (redis?.status !== 'ready') return false;
-  const counts = (['uploads', 'late-uploads'] as const).map((name) => {
-    const key = `${prefix}:${queueNameOf(name, shard)}`;
-    return redis.exists(`${key}:wait`, `${key}:active`).catch(() => 0);
-  });
-  return (await Promise.all(counts)).some((count) => count > 0);
+async function countJobs({ prefix, shard }: UploadShard, redis: Redis | undefined): Promise<number> {
+  if (redis?.status !== 'ready') return 0;
+  const lengths = (['uploads', 'late-uploads'] as const).flatMap((name) =>
+    ['wait', 'active'].map((state) => redis.llen(`${prefix}:${queueNameOf(name, shard)}:${state}`).catch(() => 0)),
+  );
+  return (await Promise.all(lengths)).reduce((total, length) => total + length, 0);
 }
 
 /** However many shards there are, each can hold the uploads of a request of the largest size. */

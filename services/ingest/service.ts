@@ -52,7 +52,13 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     return (await Promise.all(own.map(countShardJobs))).reduce((total, jobs) => total + jobs, 0);
   });
   host.onStop('progress of ingest', () => progress.stop());
-  const metrics = createIngestMetrics(host.metrics, queues, progress, delayed);
+  const shards = {
+    queues,
+    get retired() {
+      return workers.retired;
+    },
+  };
+  const metrics = createIngestMetrics(host.metrics, shards, progress, delayed);
   const processors = createUploadProcessors({
     db,
     sealer: await openSealer(config, 'quarantine'),

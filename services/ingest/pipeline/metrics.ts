@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
-import { countShardJobs, type ShardQueues } from '@odograph/queue/shards';
+import { countShardJobs, type RetiredShard, type ShardQueues } from '@odograph/queue/shards';
 import { within } from '@odograph/runtime/clock';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { sql } from 'kysely';
@@ -20,18 +20,25 @@ function addGauge(registry: Registry, name: string, help: string, read: () => nu
 /** A queue that was never connected would wait until its Redis is back. */
 const answerMs = 3000;
 
-type CountedShard = Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>;
+export interface CountedShards {
+  readonly queues: readonly Pick<ShardQueues, 'shard' | 'uploads' | 'lateUploads'>[];
+  /** With jobs that were left behind, possibly in a queue of the same shard on another server. */
+  readonly retired: readonly Pick<RetiredShard, 'shard' | 'jobs'>[];
+}
 
-function addQueueDepth(registry: Registry, shards: readonly CountedShard[]): void {
+function addQueueDepth(registry: Registry, shards: CountedShards): void {
   new Gauge({
     name: 'odograph_ingest_queue_depth_jobs',
-    help: 'Micro-batches of uploads that are not stored yet, by shard',
+    help: 'Jobs of uploads that are not stored, by shard, even of shards that UPLOAD_SHARDS no longer names',
     labelNames: ['shard'] as const,
     registers: [registry],
     async collect() {
-      const count = async (one: CountedShard) =>
-        this.set({ shard: one.shard }, await within(answerMs, countShardJobs(one)).catch(() => Number.NaN));
-      await Promise.all(shards.map(count));
+      const counts = await Promise.all(
+        shards.queues.map((one) => within(answerMs, countShardJobs(one)).catch(() => Number.NaN)),
+      );
+      this.reset();
+      for (const [index, { shard }] of shards.queues.entries()) this.inc({ shard }, counts[index]);
+      for (const { shard, jobs } of shards.retired) this.inc({ shard }, jobs);
     },
   });
 }
@@ -41,7 +48,7 @@ export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 /** Registers the metrics of ingest. @param shards counted at each scrape */
 export function createIngestMetrics(
   registry: Registry,
-  shards: readonly CountedShard[],
+  shards: CountedShards,
   progress: { readonly stalledSeconds: number },
   delayed: { oldestAgeMs(): Promise<number> },
 ) {

@@ -3,10 +3,12 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { openShardQueues } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
+import { Registry } from '@odograph/runtime/metrics';
 import { eventually } from '@odograph/testkit/eventually';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, inject, it } from 'vitest';
+import { createIngestMetrics } from '../pipeline/metrics.ts';
 import { DelayedUploads } from './ingest-upload.ts';
 import { lockClassOf, ShardWorkers } from './shard-workers.ts';
 
@@ -133,6 +135,34 @@ describe('ingest processes', { timeout: 60_000 }, () => {
     await stop();
     expect(await delayed.oldestAgeMs()).toBe(0);
     expect(await queues[0]?.uploads.getWaitingCount()).toBe(1);
+  });
+
+  it('count the jobs of a shard that UPLOAD_SHARDS no longer names', async () => {
+    const config = await testConfig();
+    const { queues, close } = openShardQueues({ ...config, UPLOAD_SHARDS: 2 });
+    closes.push(close);
+    await queues[1]?.uploads.add('uploads', { uploads: [], devices: 0, bytes: 0 }, { jobId: 'left-behind' });
+    let store = (): void => undefined;
+    const stored = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    const process = () => stored;
+    const workers = new ShardWorkers({
+      ...{ config, logger: createLogger('silent'), onFailure: () => undefined, onStopped: () => undefined },
+      live: { process, concurrency: 1 },
+      late: { process, concurrency: 1 },
+    });
+    closes.push(() => workers.close(), store);
+    const registry = new Registry();
+    const shards = {
+      queues: queues.slice(0, 1),
+      get retired() {
+        return workers.retired;
+      },
+    };
+    createIngestMetrics(registry, shards, { stalledSeconds: 0 }, new DelayedUploads([]));
+    const depths = () => registry.getSingleMetricAsString('odograph_ingest_queue_depth_jobs');
+    await eventually(async () => expect(await depths()).toMatch(/\{shard="0"\} 0\n.*\{shard="1"\} 1$/), 30_000);
   });
 
   it('process the jobs of every shard, even if all connections share their locks', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { createPool, isPooled } from '@odograph/database/pool';
 import { openWorker, type WorkOptions } from '@odograph/queue/queues';
-import { findRetiredShards, listUploadShards, type UploadShard } from '@odograph/queue/shards';
+import { findRetiredShards, listUploadShards, type RetiredShard, type UploadShard } from '@odograph/queue/shards';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
@@ -119,7 +119,7 @@ export class ShardWorkers {
   #session: ShardSession | undefined;
   #checkedAtMs = performance.now();
   #hasFailed = false;
-  #retired: UploadShard[] = [];
+  #retired: RetiredShard[] = [];
   #retiredCheckedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ShardWorkersOptions) {
@@ -142,6 +142,11 @@ export class ShardWorkers {
   /** Lists the shards that this process works. */
   get shards(): number[] {
     return [...this.#worked.values()].map(({ shard: { shard } }) => shard);
+  }
+
+  /** Lists the shards with jobs that the settings no longer name, as found within the last 10 s. */
+  get retired(): readonly RetiredShard[] {
+    return this.#retired;
   }
 
   /** Stops after the jobs in progress. */
@@ -218,7 +223,8 @@ export class ShardWorkers {
     const { config } = this.#options;
     if (performance.now() - this.#retiredCheckedAtMs >= retiredCheckMs) {
       this.#retired = await findRetiredShards(config, this.#servers);
-      this.#retiredCheckedAtMs = performance.now();
+      // Right after the start, servers may not be connected yet.
+      if (this.#servers.every(({ status }) => status === 'ready')) this.#retiredCheckedAtMs = performance.now();
     }
     return [...listUploadShards(config), ...this.#retired];
   }
