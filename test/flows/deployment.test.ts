@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import { parse } from 'yaml';
 interface ComposeService {
   image?: string;
   build?: object;
+  entrypoint?: string[];
   command?: string[];
   restart?: string;
   environment?: Record<string, string>;
@@ -84,6 +86,15 @@ describe('docker-compose.yml', () => {
         expect.arrayContaining(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']),
       );
     }
+  });
+
+  it('says in the log that broker and gateway wait for the first certificate', async () => {
+    const [shell = '', option = '', script = ''] = services['broker']?.entrypoint ?? [];
+    const environment = { ...process.env, MQTT_TLS_CERTIFICATE: '/none.crt', MQTT_TLS_KEY: '/none.key' };
+    const waiting = spawn(shell, [option, `sleep() { :; }; ${script.replaceAll('$$', '$')}`], { env: environment });
+    const [line] = await once(waiting.stderr, 'data');
+    waiting.kill();
+    expect(String(line)).toMatch(/^no certificate yet after 60 s/);
   });
 
   it('gives the password of the owner to the database and to what runs once only', () => {
