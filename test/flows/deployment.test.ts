@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@odograph/runtime/config';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { useDirectory } from '@odograph/testkit/scopes';
 import { describe, expect, it } from 'vitest';
@@ -90,8 +91,8 @@ describe('docker-compose.yml', () => {
 
   it('says in the log that broker and gateway wait for the first certificate', async () => {
     const [shell = '', option = '', script = ''] = services['broker']?.entrypoint ?? [];
-    const environment = { ...process.env, MQTT_TLS_CERTIFICATE: '/none.crt', MQTT_TLS_KEY: '/none.key' };
-    const waiting = spawn(shell, [option, `sleep() { :; }; ${script.replaceAll('$$', '$')}`], { env: environment });
+    const env = childEnvironment({ MQTT_TLS_CERTIFICATE: '/none.crt', MQTT_TLS_KEY: '/none.key' });
+    const waiting = spawn(shell, [option, `sleep() { :; }; ${script.replaceAll('$$', '$')}`], { env });
     const [line] = await once(waiting.stderr, 'data');
     waiting.kill();
     expect(String(line)).toMatch(/^no certificate yet after 60 s/);
@@ -181,6 +182,15 @@ describe('infra/helm', () => {
         expect(textOf(services[name] ?? {})).toContain(`\${${secret}`);
       }
     }
+  });
+
+  it.skipIf(spawnSync('helm', ['version']).status !== 0)('writes numbers of a million and more in full', () => {
+    const settings = join(directory, 'values.yaml');
+    writeFileSync(settings, 'settings: { RETENTION_DAYS: 1000000, LOG_LEVEL: info, TELTONIKA_UDP: false }');
+    const parameters = ['template', join(root, 'infra/helm'), '-f', settings, '--kube-version', '1.31'];
+    const { stdout } = spawnSync('helm', parameters, { encoding: 'utf8' });
+    for (const [name, value] of Object.entries({ RETENTION_DAYS: 1_000_000, LOG_LEVEL: 'info', TELTONIKA_UDP: false }))
+      expect(stdout).toContain(`{ name: ${name}, value: "${value}" }`);
   });
 
   it('uses the versions of docker-compose.yml', () => {

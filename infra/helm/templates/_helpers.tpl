@@ -14,6 +14,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
     secretKeyRef: { name: {{ (index . 0).Values.secret | quote }}, key: {{ last . }} }
 {{- end }}
 
+{{/* A value as quoted text. Numbers of a values file are floats, which `quote` writes as 1e+06. */}}
+{{- define "odograph.text" -}}
+{{ if kindIs "float64" . }}{{ toJson . | quote }}{{ else }}{{ quote . }}{{ end }}
+{{- end }}
+
 {{/* The database URL of a role. (list ROOT VARIABLE ROLE PASSWORD) */}}
 {{- define "odograph.database" -}}
 {{- $root := index . 0 }}{{ $database := $root.Values.database }}
@@ -78,7 +83,7 @@ spec:
         {{- end }}
         {{- .variables | nindent 8 }}
         {{- range $name, $value := $root.Values.settings }}
-        - { name: {{ $name }}, value: {{ $value | quote }} }
+        - { name: {{ $name }}, value: {{ include "odograph.text" $value }} }
         {{- end }}
       ports:
         - { name: http, containerPort: 8080 }
