@@ -119,19 +119,24 @@ describe('/v1/vehicle/privacy', () => {
     expect(rows).toMatchObject([{ location: { latitude: 48.1234 } }]);
   });
 
-  it('removes the end points of trips that end in the interval, and schedules them for recalculation', async () => {
+  it('removes the end points of trips that end in the interval only, and schedules them for recalculation', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, 200);
     await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km,
         first_latitude, first_longitude, last_latitude, last_longitude)
       values (${Number(vehicle.id)}, now() - interval '1 hour', now() + interval '200 s', now() + interval '1 hour', false,
-        false, 12, 48.1, 2.1, 48.1234, 2.51515)`.execute(platform.db);
+          false, 12, 48.1, 2.1, 48.1234, 2.51515),
+        (${Number(vehicle.id)}, now() - interval '3 hours', now() - interval '2 hours', now() - interval '1 hour', false,
+          false, 7, 48.2, 2.2, 48.3, 2.3)`.execute(platform.db);
     await sql`insert into trip_checkpoint (vehicle_id, time, state, readings)
       values (${Number(vehicle.id)}, now() + interval '200 s', '{"at": 48.1234}', 1)`.execute(platform.db);
     await setPrivacy('on', vehicle.id);
     const trips = await sql`select distance_km, first_latitude, last_latitude, last_longitude from trip
-      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
-    expect(trips.rows).toEqual([{ distance_km: 12, first_latitude: 48.1, last_latitude: null, last_longitude: null }]);
+      where vehicle_id = ${Number(vehicle.id)} order by started_at`.execute(platform.db);
+    expect(trips.rows).toEqual([
+      { distance_km: 7, first_latitude: 48.2, last_latitude: 48.3, last_longitude: 2.3 },
+      { distance_km: 12, first_latitude: 48.1, last_latitude: null, last_longitude: null },
+    ]);
     const left = await sql`select from trip_checkpoint where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(left.rows).toEqual([]);
     const touched = await sql`select from trip_touched

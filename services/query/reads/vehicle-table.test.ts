@@ -108,6 +108,17 @@ describe('GET /v1/x/vehicles', () => {
     });
   });
 
+  it('shows the mileage that was reported last, by the device or by the vehicle', async () => {
+    const mileages = (status: number, fleet: number) => ({ status: { mileage: status }, fleet: { mileage: fleet } });
+    const vehicle = await newVehicle('AB-1', mileages(100, 101));
+    const mileage = async () => (await list()).vehicles[0].mileage;
+    expect(await mileage()).toBe(101);
+    await change(vehicle.id, sql`status_time = status_time + interval '1 s'`);
+    expect(await mileage()).toBe(100);
+    await change(vehicle.id, sql`status = '{}'`);
+    expect(await mileage()).toBe(101);
+  });
+
   it('decides the state by ignition, speed, contact, privacy and archive, and filters by it', async () => {
     const groups = (ignition: boolean, speed: number) => ({
       status: { ignition },
