@@ -294,17 +294,27 @@ describe('alarms', () => {
     expect((await elsewhere.get('/v1/x/alarm-rules')).body.rules).toEqual([]);
   });
 
-  it('that tell where or how fast a vehicle was are deleted when privacy begins before them', async () => {
+  it('that tell where or how fast a vehicle was are deleted or end when privacy begins before them or their end', async () => {
     const vehicle = await createVehicle(db, application);
     const ahead = new Date(Date.now() + 60_000).toISOString();
     const speed = await createRule({ kind: 'speed', parameters: { limitKmh: 90 }, vehicleIds: [vehicle.id] });
+    const { id: geofenceId } = (await api.post('/v1/x/geofences', circle)).body;
+    const inside = { kind: 'geofence', parameters: { geofenceId, when: 'inside' }, vehicleIds: [vehicle.id] };
+    const geofence = await createRule(inside);
     const crash = await createRule({ kind: 'crash', vehicleIds: [vehicle.id] });
+    const earlier = await raise(geofence, vehicle.id);
+    await sql`update alarm set cleared_at = ${ahead} where id = ${earlier}`.execute(db);
+    await raise(geofence, vehicle.id, { raisedAt: ahead });
     await raise(speed, vehicle.id, { raisedAt: ahead });
     const id = await raise(crash, vehicle.id, { raisedAt: ahead });
     await sql`update alarm set latitude = 48, longitude = 2 where id = ${id}`.execute(db);
     await api.post('/v1/vehicle/privacy/on', { vehicleId: vehicle.id });
     const { alarms } = (await api.get(`/v1/x/alarms?vehicleId=${vehicle.id}`)).body;
-    expect(alarms).toMatchObject([{ id, kind: 'crash' }]);
+    expect(alarms).toMatchObject([
+      { id, kind: 'crash' },
+      { id: earlier, kind: 'geofence' },
+    ]);
     expect(alarms[0].location).toBeUndefined();
+    expect(Date.parse(alarms[1].clearedAt)).toBeLessThanOrEqual(Date.now());
   });
 });
