@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { session } from '../../session.ts';
+import { actingFor, session } from '../../session.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { Privacy } from './privacy.tsx';
 
 type Access = Schema<'VehicleAccess'>;
 type Key = Schema<'HeldAuthorization'>;
@@ -14,6 +14,8 @@ type Booking = Schema<'CalendarBooking'>;
 type KeyState = 'active' | 'planned' | 'suspended' | 'ended' | 'revoked';
 
 const daySeconds = 86_400;
+/** Privacy intervals of this time before now are shown. */
+const privacySeconds = 90 * daySeconds;
 /** Bookings of this time before and after now are shown. */
 const bookingDays = 180;
 
@@ -106,6 +108,69 @@ function Keys({ authorizations }: Access) {
       heads={[text.driver, text.state, text.level, text.from, text.untilHead, text.issuedBy]}
       rows={listed.map(({ held, state }) => <KeyRow key={held.authorizationId} held={held} state={state} />)}
     />
+  );
+}
+
+async function loadPrivacyIntervals(id: string) {
+  const now = Math.floor(Date.now() / 1000);
+  const params = { path: { id }, query: { from: now - privacySeconds, until: now + 1 } };
+  const { breaks } = await answerOf(api.GET('/v1/x/vehicle/{id}/breaks', { params }));
+  return breaks.filter(({ kind }) => kind === 'PRIVACY').reverse();
+}
+
+function PrivacySwitch({ vehicle: { id, appId, plate }, isOn, onChanged }: PrivacySwitchOptions) {
+  const { privacy: text } = texts.value;
+  const options = { params: { header: actingFor(appId) }, body: { vehicleId: id } };
+  const turn = async () => {
+    const call = isOn ? api.POST('/v1/vehicle/privacy/off', options) : api.POST('/v1/vehicle/privacy/on', options);
+    await answerOf(call);
+    onChanged();
+  };
+  return (
+    <ActionButton
+      action={isOn ? text.turnOff : text.turnOn}
+      title={isOn ? text.turnOffTitle(plate) : text.turnOnTitle(plate)}
+      onConfirm={turn}
+    >
+      {isOn ? text.turnOffText : text.turnOnText}
+    </ActionButton>
+  );
+}
+
+interface PrivacySwitchOptions {
+  readonly vehicle: LiveVehicle;
+  readonly isOn: boolean;
+  readonly onChanged: () => void;
+}
+
+/** The state of location privacy, its intervals, and the switch for those who may use it. */
+function Privacy({ vehicle, mayChange }: { vehicle: LiveVehicle; mayChange: boolean }) {
+  const { privacy: text } = texts.value;
+  const { data, failure, reload } = useLoad(() => loadPrivacyIntervals(vehicle.id), [vehicle.id, vehicle.state]);
+  const open = data?.find(({ until }) => until === undefined);
+  return (
+    <div class="stack">
+      <h2>{text.title}</h2>
+      {failure && <p class="notice wrong">{failure}</p>}
+      {data && (
+        <>
+          <p class={open ? 'notice' : 'muted'}>{open ? text.on(formatFull(open.from)) : text.off}</p>
+          <div class="row start">
+            {mayChange && <PrivacySwitch vehicle={vehicle} isOn={open !== undefined} onChanged={reload} />}
+          </div>
+          {data.length > 0 && (
+            <details>
+              <summary>{text.intervals}</summary>
+              <ul>
+                {data.map(({ from, until }) => (
+                  <li key={from}>{`${formatFull(from)} – ${until === undefined ? text.now : formatFull(until)}`}</li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </>
+      )}
+    </div>
   );
 }
 
