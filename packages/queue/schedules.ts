@@ -10,6 +10,8 @@ export interface Schedule<Name extends QueueName> {
   /** Unique in its queue. */
   readonly id: string;
   readonly everyMs: number;
+  /** Pause before the very first job; none when left out. */
+  readonly firstAfterMs?: number;
   readonly data: QueueJobs[Name];
 }
 
@@ -32,8 +34,10 @@ export async function keepSchedule<Name extends QueueName>(schedule: Schedule<Na
   return () => clearInterval(timer);
 }
 
-async function upsert<Name extends QueueName>({ queue, id, everyMs, data }: Schedule<Name>): Promise<void> {
-  await queue.upsertJobScheduler(id, { every: everyMs }, { name: queue.name, data });
+async function upsert<Name extends QueueName>(schedule: Schedule<Name>): Promise<void> {
+  const { queue, id, everyMs, firstAfterMs = 0, data } = schedule;
+  const repeat = { every: everyMs, ...(firstAfterMs > 0 && { startDate: Date.now() + firstAfterMs }) };
+  await queue.upsertJobScheduler(id, repeat, { name: queue.name, data });
 }
 
 async function removeIfTooFarAway<Name extends QueueName>({ queue, id, everyMs }: Schedule<Name>): Promise<boolean> {

@@ -24,6 +24,8 @@ import { purgeDeletedVehicles } from './purge.ts';
 import type { FrameRedecoding } from './redecode.ts';
 
 const hourMs = 3_600_000;
+/** The uploads that a new platform receives first do not wait for tasks over the whole database. */
+const firstHourlyMs = 60_000;
 const purgeMs = 10_000;
 const reportsMs = 60_000;
 const redecodeMs = 5000;
@@ -74,7 +76,9 @@ export async function scheduleMaintenance(
     redecode: { every: redecodeMs, run: () => redecoding.run(stopping.signal) },
   };
   for (const task of Object.keys(tasks) as MaintenanceTask[]) {
-    const schedule = { queue, id: task, everyMs: tasks[task].every, data: { task } };
+    const { every } = tasks[task];
+    const firstAfterMs = every === hourMs ? firstHourlyMs : 0;
+    const schedule = { queue, id: task, everyMs: every, firstAfterMs, data: { task } };
     host.onStop(`schedule of ${task}`, await keepSchedule(schedule));
   }
   const worker = openWorker({
