@@ -1,12 +1,21 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Starts the fault tests first: they mostly wait, and a long one that starts last would leave processors idle. */
-class FaultsFirst extends BaseSequencer {
+const isIn = (folder: string) => (file: TestSpecification) => file.moduleId.includes(`/test/${folder}/`);
+
+/**
+ * Starts the longest kinds of files first, so that no long one runs alone at the end. Every third one is a fault test: these
+ * mostly wait, while those of the console use the processors.
+ */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isFault = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/faults/');
-    return [...sorted.filter(isFault), ...sorted.filter((file) => !isFault(file))];
+    const faults = sorted.filter(isIn('faults'));
+    const [console, flows] = [sorted.filter(isIn('console')), sorted.filter(isIn('flows'))];
+    const others = sorted.filter((file) => ![faults, console, flows].some((kind) => kind.includes(file)));
+    const beside = [...console, ...flows, ...others];
+    const mixed = faults.flatMap((fault) => [fault, ...beside.splice(0, 2)]);
+    return [...mixed, ...beside];
   }
 }
 
@@ -25,6 +34,6 @@ export default defineConfig({
     disableConsoleIntercept: true,
     // The files of a worker share its modules: loading them again takes more CPU than most files take to run.
     isolate: false,
-    sequence: { sequencer: FaultsFirst },
+    sequence: { sequencer: LongestFirst },
   },
 });
