@@ -95,7 +95,7 @@ export async function createHttp(config: Config, logger: Logger, limits: Limits 
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
   refuseUnknownPaths(http);
-  refuseWhileOverloaded(http);
+  refuseWhileOverloaded(http, limits);
   await describeInterface(http);
   return http;
 }
@@ -229,16 +229,15 @@ function refuseWhileClosing(http: Http): void {
   });
 }
 
-const maxLoopDelayMs = 5000;
 const loopSampleMs = 1000;
 
 /**
- * Refuses requests from a turn of the event loop that came more than 5 s late until one that did not. Measured from the
+ * Refuses requests from a turn of the event loop that came too late until one that did not. Measured from the
  * first listener on: a start may hold the event loop for longer. Its timer makes no system call, since one that fails
  * without free descriptors would end the process (process.memoryUsage() reads a file).
  * @throws Failure OVERLOADED in the request
  */
-function refuseWhileOverloaded(http: Http): void {
+function refuseWhileOverloaded(http: Http, { maxLoopDelayMs }: Limits): void {
   let timer: NodeJS.Timeout | undefined;
   let delayMs = 0;
   http.addHook('onListen', (done) => {

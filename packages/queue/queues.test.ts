@@ -203,12 +203,12 @@ describe('an idle worker', () => {
     let server = await spawnRedis(directory);
     closes.push(() => server.end('SIGKILL'));
     const connection = { redisUrl: server.url, prefix: 'test' };
-    const { failures } = work({ ...connection, process: async () => undefined });
+    const { failures } = work({ ...connection, idleSeconds: 1, process: async () => undefined });
     // The worker waits for its next job on an open request when Redis ends.
     await delay(1000);
     await server.end('SIGKILL');
     server = await spawnRedis(directory, server.port);
-    await delay(17_000);
+    await delay(3500);
     expect(failures.filter((message) => message.startsWith('Socket timeout'))).toEqual([]);
     const { queue } = openUploads(connection);
     await queue.add('uploads', batchOf('a'));

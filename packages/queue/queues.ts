@@ -36,8 +36,8 @@ const jobOptions: JobsOptions = {
 
 /** Silence after which a connection counts as cut; requests without an answer are sent again. */
 const socketTimeoutMs = 5000;
-/** A worker waits up to 10 s for its next job on an open request, so silence means less there. */
-const workerSocketTimeoutMs = 15_000;
+/** A worker waits this long for its next job on an open request, or twice as long for a planned one. */
+const defaultIdleSeconds = 5;
 
 /** Events of a queue that Redis keeps; a reader that misses one adds its job again. */
 const keptEvents = 1000;
@@ -239,13 +239,17 @@ export function countUnfinishedJobs(queue: Pick<Queue, 'getJobCountByTypes'>): P
   return queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
 }
 
-const jobBackOff = { minMs: 300, maxMs: 15_000 };
+const minRetryMs = 300;
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {
   name: Name;
   concurrency: number;
   /** Attempts until a job is given up and kept among the failed ones; unlimited when left out. */
   maximumAttempts?: number;
+  /** Longest pause before a failed job is tried again; 15 s when left out. */
+  maxRetryMs?: number;
+  /** How long a request for the next job stays open; a connection counts as cut after three times as long. */
+  idleSeconds?: number;
   process(job: TypedJob<Name>): Promise<unknown>;
   /** Called for each failed attempt, and without a job id when Redis is unavailable. */
   onFailure(error: Error, jobId: string | undefined): void;
@@ -258,7 +262,7 @@ export interface WorkOptions<Name extends QueueName> extends QueueConnection {
  * are wall-clock times, and a job that failed while a clock was an hour ahead would wait for that hour.
  */
 export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): Worker {
-  const { name, redisUrl, prefix, shard, concurrency, onFailure } = options;
+  const { name, redisUrl, prefix, shard, concurrency, idleSeconds = defaultIdleSeconds, onFailure } = options;
   const [closing, closed] = [new AbortController(), new AbortController()];
   const settings: WorkerOptions = {
     connection: {
@@ -266,9 +270,10 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
       protocol,
       maxRetriesPerRequest: null,
       retryStrategy: (attempt: number) => (closed.signal.aborted ? null : redisBackOffMs(attempt)),
-      socketTimeout: workerSocketTimeoutMs,
+      socketTimeout: 3000 * idleSeconds,
     },
     prefix,
+    drainDelay: idleSeconds,
     concurrency,
     // A killed worker leaves its jobs stalled, which says nothing against the jobs.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
@@ -305,7 +310,7 @@ function boundClose(worker: Worker, inProgress: ReadonlySet<Promise<void>>, clos
 }
 
 async function attemptUntilDone<Name extends QueueName>(
-  { process, maximumAttempts = Number.POSITIVE_INFINITY, onFailure }: WorkOptions<Name>,
+  { process, maximumAttempts = Number.POSITIVE_INFINITY, maxRetryMs = 15_000, onFailure }: WorkOptions<Name>,
   job: TypedJob<Name>,
   closing: AbortSignal,
 ): Promise<void> {
@@ -325,7 +330,8 @@ async function attemptUntilDone<Name extends QueueName>(
       const error = cause instanceof Error ? cause : new Error(String(cause));
       onFailure(error, job.id);
       if (attempt >= maximumAttempts) throw new UnrecoverableError(error.message);
-      await delay(backOffMs(attempt, jobBackOff), undefined, { signal: closing }).catch(() => undefined);
+      const pauseMs = backOffMs(attempt, { minMs: minRetryMs, maxMs: maxRetryMs });
+      await delay(pauseMs, undefined, { signal: closing }).catch(() => undefined);
       if (closing.aborted) throw error;
     }
   }

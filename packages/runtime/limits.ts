@@ -11,6 +11,10 @@ export const limits = {
   maxAnswerBytes: 128 * 1024 ** 2,
   /** Lag beyond which a standby serves no reads. */
   maxStandbyLagMs: 10_000,
+  /** A turn of the event loop that comes later than this: requests are refused until one comes in time. */
+  maxLoopDelayMs: 5000,
+  /** Silence on a live stream after which a heartbeat is sent. */
+  liveHeartbeatMs: 15_000,
   /** Window for the mean rate at which a client reads its answer. */
   answerRateWindowMs: 15_000,
   /** Total size of all export files. */
@@ -57,5 +61,11 @@ export const limits = {
   maxQuarantinedUploadsPerHour: 1000,
   /** Interval between two updates of the trips of a vehicle. */
   minTripsIntervalMs: 5000,
+  /** Interval between two checks for silent devices, sessions that began or ended, and what ended by its time. */
+  alarmCheckIntervalMs: 10_000,
+  /** Interval between two searches for deleted vehicles whose data is left. */
+  purgeIntervalMs: 10_000,
+  /** Longest pause before ingest tries a failed job again. */
+  maxJobRetryMs: 15_000,
 };
 export type Limits = Readonly<typeof limits>;

@@ -134,7 +134,6 @@ function keepAlive<Connection extends Socket>(socket: Connection): Connection {
   return socket;
 }
 
-const pollMs = 2000;
 const handshakeTimeoutMs = 10_000;
 
 /** The contents of the certificate files, as createServer and setSecureContext of node:tls take them. */
@@ -178,6 +177,7 @@ export function followTlsFiles(
   config: ResolvedConfig,
   current: TlsFiles,
   report: (error?: unknown) => void,
+  pollMs = 2000,
 ): () => void {
   let seen = JSON.stringify(current);
   const poll = async (): Promise<void> => {

@@ -76,6 +76,7 @@ const testLimits: Limits = {
   maxReadingAgeDays: 36_500,
   maxNewChunksPerHour: 1_000_000,
   minTripsIntervalMs: 100,
+  maxJobRetryMs: 1000,
 };
 
 /** Starts services in the process of the test, on the engines of the run; the caller stops them. */

@@ -48,11 +48,12 @@ export async function startOwnRedis(): Promise<OwnRedis> {
 export async function startStallingProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
   const open: Socket[] = [];
-  const answering: Socket[] = [];
+  const answering = new Map<Socket, Socket>();
+  const stalled: Socket[] = [];
   const server = createServer((socket) => {
     const upstream = connect(Number(port), hostname);
     open.push(socket, upstream);
-    answering.push(upstream);
+    answering.set(socket, upstream);
     for (const end of [socket, upstream]) end.on('error', () => undefined);
     socket.pipe(upstream);
     upstream.pipe(socket);
@@ -61,7 +62,15 @@ export async function startStallingProxy(redisUrl: string) {
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stall(): void {
-      for (const end of answering.splice(0)) end.unpipe().pause();
+      for (const [socket, upstream] of answering) {
+        upstream.unpipe().pause();
+        stalled.push(socket);
+      }
+      answering.clear();
+    },
+    /** Ends the connections that do not answer. */
+    endStalled(): void {
+      for (const socket of stalled.splice(0)) socket.destroy();
     },
     async close(): Promise<void> {
       server.close();

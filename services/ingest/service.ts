@@ -70,10 +70,11 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     limits,
   });
+  const { maxJobRetryMs: maxRetryMs } = limits;
   const workers = new ShardWorkers({
     ...{ config, logger },
-    live: { concurrency: uploadTransactions * jobsPerTransaction, process: processors.uploads },
-    late: { concurrency: uploadTransactions * lateJobsPerTransaction, process: processors.lateUploads },
+    live: { concurrency: uploadTransactions * jobsPerTransaction, process: processors.uploads, maxRetryMs },
+    late: { concurrency: uploadTransactions * lateJobsPerTransaction, process: processors.lateUploads, maxRetryMs },
     onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
     onStopped: (queue) => delayed.stopped(queue),
   });

@@ -109,9 +109,10 @@ function createBudget({ limits, metrics }: ServiceHost<Http>): ReadBudget {
   return budget;
 }
 
-function openLiveStreams({ config, logger, metrics, onStop }: ServiceHost<Http>, db: Kysely<Tables>): LiveStreams {
+function openLiveStreams(host: ServiceHost<Http>, db: Kysely<Tables>): LiveStreams {
+  const { config, limits, logger, metrics, onStop } = host;
   const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = config;
-  const streams = new LiveStreams({ db, redisUrl, prefix, logger, metrics });
+  const streams = new LiveStreams({ db, redisUrl, prefix, logger, metrics, heartbeatMs: limits.liveHeartbeatMs });
   onStop('live streams', () => streams.stop());
   return streams;
 }

@@ -10,7 +10,11 @@ import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
-const platform = await usePlatform([ingestService, fleetService, accessService, registrationService]);
+const platform = await usePlatform(
+  [ingestService, fleetService, accessService, registrationService],
+  {},
+  { purgeIntervalMs: 300 },
+);
 const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
 const application = await createApplication(platform.db);
 const api = platform.as(application.token);

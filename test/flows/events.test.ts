@@ -22,7 +22,7 @@ let device: DeviceConnection;
 let stream: EventClient;
 
 const services = [brokerService, ingestService, queryService, fleetService, accessService, commandService];
-const platform = await usePlatform(services);
+const platform = await usePlatform(services, {}, { alarmCheckIntervalMs: 500 });
 beforeEach(async () => {
   application = await createApplication(platform.db);
   api = platform.as(application.token);
@@ -127,7 +127,8 @@ describe('the list of events holds once, by its cause,', () => {
     const { bookingId } = await post(`/v1/vehicle/${vehicle.id}/booking`, request);
     expect((await api.put(`/v1/booking/${bookingId}`, { ...interval, until: now + 9000 })).status).toBe(200);
     expect((await api.delete(`/v1/booking/${bookingId}`)).status).toBe(200);
-    const brief = { from: now, until: now + 2, type: 'BOOKING', driver: 'driver-1' };
+    const soon = Math.ceil(Date.now() / 1000);
+    const brief = { from: soon, until: soon + 2, type: 'BOOKING', driver: 'driver-1' };
     const { bookingId: ending } = await post(`/v1/vehicle/${vehicle.id}/booking`, brief);
     await stream.until(() => listed().filter(({ event }) => event === 'booking.ended').length === 2, 60_000);
     const bookings = listed().filter(({ event }) => event.startsWith('booking.'));

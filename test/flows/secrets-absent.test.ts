@@ -286,7 +286,6 @@ async function failedStart(settings: Record<string, string>): Promise<string> {
 
 it.each([
   ['invalid settings', { ADMIN_TOKEN: 'planted', DATABASE_URL: 'mysql://u:planted@x/y' }],
-  ['an unreachable database', { DATABASE_URL: 'postgres://u:planted@127.0.0.1:1/x' }],
   ['a Redis address of another kind', { REDIS_URL: 'http://u:planted@127.0.0.1:1', ENCRYPTION_KEYS: 'planted' }],
 ])('discloses no secret when it cannot start: %s', async (_what, settings) => {
   expect(await failedStart(settings)).not.toContain('planted');

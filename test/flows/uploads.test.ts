@@ -37,20 +37,24 @@ async function readHistory(path: string, client: ApiClient): Promise<HistoryRead
 describe('history answers uploads', () => {
   it('in order and once each: 20,000 readings of 50 devices with duplicates, out of order, in arrays and singly', async () => {
     const own = await createApplication(platform.db);
-    const vehicles = await Promise.all(Array.from({ length: 50 }, () => createVehicle(platform.db, own)));
+    // All connect before any upload: storing 20,000 readings keeps the single session of an embedded database busy.
+    const connect = async () => {
+      const vehicle = await createVehicle(platform.db, own);
+      return { ...vehicle, connection: await connectDevice(platform.mqttUrl, vehicle) };
+    };
+    const vehicles = await Promise.all(Array.from({ length: 50 }, connect));
     const expected: string[] = [];
     await Promise.all(
-      vehicles.map(async (vehicle, device) => {
+      vehicles.map(async ({ id, connection }, device) => {
         const readings = Array.from({ length: 400 }, (_unused, index) => ({
           timestamp: start + index + device / 64,
           status: { mileage: index },
         }));
-        for (const { timestamp } of readings) expected.push(`${timestamp.toFixed(6)} ${vehicle.id}`);
+        for (const { timestamp } of readings) expected.push(`${timestamp.toFixed(6)} ${id}`);
         const shuffled = fc.sample(fc.shuffledSubarray([...readings, ...readings], { minLength: 800 }), {
           numRuns: 1,
           seed: device,
         })[0];
-        const connection = await connectDevice(platform.mqttUrl, vehicle);
         const uploads: Promise<void>[] = [];
         for (let next = shuffled ?? []; next.length > 0; ) {
           const size = next.length % 3 === 0 ? 1 : (next.length % 40) + 1;

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,19 +87,19 @@ describe.skipIf(!hasOpenssl)('changed certificate files', () => {
     await once(server, 'listening');
     const { port: ownPort } = server.address() as AddressInfo;
     const reports = new EventEmitter();
-    const stop = followTlsFiles(server, config, files, (error) => reports.emit('report', error));
-    const reported = async (): Promise<unknown> => (await once(reports, 'report'))[0];
+    const stop = followTlsFiles(server, config, files, (error) => reports.emit('report', error), 50);
+    const reportOf = async (change: () => Promise<void>): Promise<unknown> => {
+      const report = once(reports, 'report');
+      await change();
+      return (await report)[0];
+    };
 
-    await rm(key);
-    expect(await reported()).toMatchObject({ code: 'ENOENT' });
+    expect(await reportOf(() => rm(key))).toMatchObject({ code: 'ENOENT' });
     expect(await nameOfServer(ownPort)).toBe('old');
-    await copyFile(old.key, key);
-    expect(await reported()).toBeUndefined();
-    await copyFile(renewed.certificate, certificate);
-    expect(await reported()).toBeInstanceOf(Error);
+    expect(await reportOf(() => rename(old.key, key))).toBeUndefined();
+    expect(await reportOf(() => rename(renewed.certificate, certificate))).toBeInstanceOf(Error);
     expect(await nameOfServer(ownPort)).toBe('old');
-    await copyFile(renewed.key, key);
-    expect(await reported()).toBeUndefined();
+    expect(await reportOf(() => rename(renewed.key, key))).toBeUndefined();
     expect(await nameOfServer(ownPort)).toBe('renewed');
     stop();
     server.close();

@@ -109,6 +109,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     upload(device, [1, 2, 3], acknowledged);
     await eventually(async () => expect(acknowledged).toEqual([1, 2, 3]), 15_000);
     expect(await queued(platform, identity.deviceId)).toEqual([0, 1, 2, 3]);
+    proxy.endStalled();
   });
 
   it('starts and accepts devices without Redis, and stores their uploads once it is there', async () => {

@@ -156,7 +156,6 @@ export function clearUnanswered(db: Database): Promise<string[]> {
   );
 }
 
-const everyMs = 10_000;
 /** Reads the latest state of the whole fleet. */
 const silencesEveryMs = 60_000;
 /** Received uploads that wait longer are behind: their devices are not silent. */
@@ -174,11 +173,12 @@ export async function scheduleAlarms(
   host: ServiceHost,
   { changes, oldestUploadMs }: WatchOptions,
 ): Promise<void> {
-  const { config, logger } = host;
+  const { config, limits, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('alarms', connection);
   host.onStop('alarms queue', () => queue.close());
-  host.onStop('schedule of alarms', await keepSchedule({ queue, id: 'alarms', everyMs, data: {} }));
+  const schedule = { queue, id: 'alarms', everyMs: limits.alarmCheckIntervalMs, data: {} };
+  host.onStop('schedule of alarms', await keepSchedule(schedule));
   const redis = connectRedis(config.REDIS_URL, logger);
   host.onStop('alarms sessions', () => redis.disconnect());
   let silencesDueAt = 0;

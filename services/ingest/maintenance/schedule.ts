@@ -26,7 +26,6 @@ import type { FrameRedecoding } from './redecode.ts';
 const hourMs = 3_600_000;
 /** The uploads that a new platform receives first do not wait for tasks over the whole database. */
 const firstHourlyMs = 60_000;
-const purgeMs = 10_000;
 const reportsMs = 60_000;
 const redecodeMs = 5000;
 /** After the end of a week of readings: late readings into compressed weeks cost more. */
@@ -58,7 +57,7 @@ export async function scheduleMaintenance(
   host: ServiceHost,
   redecoding: Pick<FrameRedecoding, 'run'>,
 ): Promise<void> {
-  const { config, logger } = host;
+  const { config, limits, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('maintenance', connection);
   host.onStop('maintenance queue', () => queue.close());
@@ -71,7 +70,7 @@ export async function scheduleMaintenance(
     forget: { every: hourMs, run: () => deleteExpired(db) },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db, stopping.signal) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
-    purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
+    purge: { every: limits.purgeIntervalMs, run: () => purgeDeletedVehicles(db, logger) },
     reports: { every: reportsMs, run: () => endLongReports(db, logger) },
     redecode: { every: redecodeMs, run: () => redecoding.run(stopping.signal) },
   };

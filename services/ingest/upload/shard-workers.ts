@@ -85,7 +85,10 @@ class ShardSession {
   }
 }
 
-type LaneOptions<Name extends 'uploads' | 'late-uploads'> = Pick<WorkOptions<Name>, 'process' | 'concurrency'>;
+type LaneOptions<Name extends 'uploads' | 'late-uploads'> = Pick<
+  WorkOptions<Name>,
+  'process' | 'concurrency' | 'maxRetryMs'
+>;
 
 export interface ShardWorkersOptions {
   readonly config: ResolvedConfig;

@@ -16,7 +16,6 @@ import { findApplicationIds, findGrantedIds } from './queries.ts';
 
 const maxStreams = 1000;
 const maxStreamsPerPerson = 20;
-const heartbeatMs = 15_000;
 /**
  * Each stream checks its session and grants this often: every second with up to 200 streams, every five with 1,000, so that
  * the checks of a process take at most 200 statements a second.
@@ -56,6 +55,7 @@ export interface LiveStreamsOptions {
   readonly prefix: string;
   readonly logger: Logger;
   readonly metrics: Registry;
+  readonly heartbeatMs: number;
 }
 
 /** Identifies the content of a stream, so that a cursor is not used for another one. */
@@ -147,7 +147,7 @@ export class LiveStreams {
   /** Counts a stream of a person. @returns a function that ends its count */
   #enter(person: string): () => void {
     const open = this.#byPerson.get(person) ?? 0;
-    if (open >= maxStreamsPerPerson) throw tooManyRequests(heartbeatMs);
+    if (open >= maxStreamsPerPerson) throw tooManyRequests(this.#options.heartbeatMs);
     const all = [...this.#byPerson.values()].reduce((sum, count) => sum + count, 0);
     if (all >= maxStreams) throw new Failure('OVERLOADED', 'too many streams', { retryAfterSeconds: 15 });
     this.#byPerson.set(person, open + 1);
@@ -274,7 +274,7 @@ export class LiveStreams {
   ): () => void {
     const heartbeat = setInterval(() => {
       if (stream.heartbeat() >= maxHeartbeatsMissed) stream.destroy(new Error('client does not read'));
-    }, heartbeatMs);
+    }, this.#options.heartbeatMs);
     const closed = new AbortController();
     const checkRepeatedly = async (): Promise<void> => {
       let checkedAtMs = performance.now();

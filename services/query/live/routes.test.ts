@@ -7,12 +7,13 @@ import {
   createVehicle,
   grantVehicle,
 } from '@odograph/testkit/fixtures';
-import { testAdminToken } from '@odograph/testkit/test-platform';
+import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { application, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createFleet, storeLatest, turnPrivacyOn } from '../query.fixture.ts';
-import type { BrowserState } from './event-client.fixture.ts';
+import { queryService } from '../service.ts';
+import { type BrowserState, EventClient } from './event-client.fixture.ts';
 import type { LiveVehicle } from './schemas.ts';
 import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 
@@ -154,7 +155,6 @@ describe('access', () => {
     const added = await createVehicle(db, application);
     for (const { id } of [vehicle, added]) await report(id, paris);
     const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id] });
-    const idle = await openStream('', { 'x-service-token': (await createApplication(platform.db)).token });
     const [ofUser, ofEnded] = [await openStream('', { 'x-service-token': user.token }), await openStream()];
     const foreign = await createVehicle(db, await createApplication(db));
     await report(foreign.id, paris);
@@ -178,7 +178,16 @@ describe('access', () => {
     for (const client of [ofEnded, ofDeleted]) await client.until(() => client.hasEnded, 20_000);
     expect(performance.now() - endedAtMs, 'sooner than the next heartbeat').toBeLessThan(8000);
     expect((await openStream()).status).toBe(401);
-    await idle.until(() => idle.text.includes(': heartbeat\n'), 40_000);
+  });
+
+  it('sends heartbeats while nothing changes', async () => {
+    const beating = await startTestPlatform([queryService], {}, { liveHeartbeatMs: 200 });
+    onTestFinished(() => beating.stop());
+    const idle = new EventClient(beating.httpUrl, '', { 'x-service-token': application.token });
+    onTestFinished(() => idle.close());
+    await idle.open();
+    await idle.until(() => idle.text.includes(': heartbeat\n'));
+    expect(idle.hasEnded).toBe(false);
   });
 });
 
