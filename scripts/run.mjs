@@ -1,8 +1,8 @@
-// Runs a TypeScript file of this repository: installs missing dependencies first, and bundles the file where Node.js cannot
-// run TypeScript (before 22.18). Plain JavaScript, because it runs before anything is installed.
+// Runs a TypeScript file of this repository as a bundle, which loads several times faster than its modules one by one.
+// Installs missing dependencies first. Plain JavaScript, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -20,7 +20,8 @@ function isInstalled() {
   );
 }
 
-if (!isInstalled()) {
+function installMissing() {
+  if (isInstalled()) return;
   console.error('installing what is missing (npm ci)');
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
@@ -30,10 +31,13 @@ if (!isInstalled()) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Packages of hundreds of small modules, which take longer to load one by one than all the rest. */
-const bundledPackage = /^(@odograph|typebox|kysely|@fastify\/type-provider-typebox)(\/|$)/;
+/** Packages of many small modules, and those that every command loads. The others are imported where they are installed. */
+const bundledPackage = /^(@odograph|typebox|kysely|@fastify\/type-provider-typebox|commander|ipaddr\.js)(\/|$)/;
 
-/** Finds the directory of the bundle in `directory` whose source files are unchanged. */
+/** Whoever changes a dependency changes these. */
+const lockFiles = ['package-lock.json', 'node_modules/.package-lock.json'];
+
+/** Finds the directory of the bundle in `directory` whose source files and dependencies are unchanged. */
 function findCurrent(directory) {
   const index = join(directory, 'index.json');
   if (!existsSync(index)) return undefined;
@@ -66,17 +70,16 @@ function addBundle(directory, outdir, inputs) {
   return join(directory, name);
 }
 
-/**
- * Bundles a TypeScript file with what it imports, unless that is done; returns the path of the JavaScript. A loader that
- * translates module by module, such as tsx, takes three times as long to start the platform.
- */
+/** Bundles a TypeScript file with what it imports, unless that is done; returns the path of the JavaScript. */
 async function bundle(source) {
   const directory = join(root, 'node_modules/.cache/odograph', relative(root, source));
   const file = basename(source).replace(/\.ts$/, '.js');
   const current = findCurrent(directory);
   if (current) return join(current, file);
+  installMissing();
   const { build, stop } = await import('esbuild');
   const outdir = join(directory, `.${process.pid}`);
+  mkdirSync(outdir, { recursive: true });
   const { metafile } = await build({
     entryPoints: [source],
     outdir,
@@ -88,6 +91,10 @@ async function bundle(source) {
     target: 'node20',
     sourcemap: true,
     sourcesContent: false,
+    // CommonJS packages call it for modules of Node.js.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
+    },
     metafile: true,
     logLevel: 'error',
     plugins: [
@@ -109,14 +116,25 @@ async function bundle(source) {
   });
   // Otherwise esbuild's process lives as long as the platform.
   await stop();
-  const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs']
+  const sources = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
+  const inputs = [...sources, ...lockFiles, 'scripts/run.mjs']
     .sort()
     .map((path) => [path, statSync(join(root, path)).mtimeMs]);
   return join(addBundle(directory, outdir, inputs), file);
 }
 
+/** Returns the file to run: the bundle, or the source in a read-only installation, if Node.js runs TypeScript (22.18). */
+async function findProgram(source) {
+  try {
+    return await bundle(source);
+  } catch (error) {
+    if (!process.features.typescript || !['EACCES', 'EROFS'].includes(error.code)) throw error;
+    return source;
+  }
+}
+
 const [target, ...rest] = process.argv.slice(2);
 const source = resolve(root, target);
 process.argv = [process.argv[0], source, ...rest];
-if (!process.features.typescript) process.setSourceMapsEnabled(true);
-await import(pathToFileURL(process.features.typescript ? source : await bundle(source)).href);
+process.setSourceMapsEnabled(true);
+await import(pathToFileURL(await findProgram(source)).href);
