@@ -1,3 +1,4 @@
+import { eventually } from '@odograph/testkit/eventually';
 import { createOperator } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
@@ -33,7 +34,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
     ({ cookie } = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] }));
-    const { location, ...groups } = reading({ ago: 1 }) as { location: object };
+    const { location, ...groups } = reading({ ago: 10 }) as { location: object };
     await fleet.parked.device.upload([
       {
         ...{ ...groups, location: { ...location, altitude: 35 }, alarms: { gps_jamming: false } },
@@ -44,6 +45,10 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
         sensors: [{ name: 'cold room', data: [{ key: 'temperature', value: '4.5' }] }],
       },
     ]);
+    const newest = sql`select from vehicle_latest where vehicle_id = ${Number(fleet.parked.id)} and sensors is not null`;
+    await eventually(async () => {
+      if ((await newest.execute(platform.db)).rows.length === 0) throw new Error('the reading is not stored yet');
+    });
   });
   afterAll(async () => {
     await closePages(browser);

@@ -90,7 +90,7 @@ describe('clients that do not read their pages', () => {
       });
     }, 5);
     const headers = { 'x-service-token': application.token };
-    const unread = Array.from({ length: 150 }, () =>
+    const unread = Array.from({ length: 20 }, () =>
       get(new URL(path(), platform.httpUrl), { headers, agent: false }).on('error', () => undefined),
     );
     await eventually(async () => expect(await heldBytes()).toBeGreaterThan(mebibyte));
