@@ -215,16 +215,23 @@ export class SimulatedVehicle {
     else if (passedJunction && this.#random() < lightChance) drive.wait(8 + this.#random() * 40);
   }
 
-  /** Drives on since the last reading. @returns the reading at a time (UNIX seconds) */
-  read(timestamp: number): TelemetryReading {
+  /** Drives or stands until a time, UNIX seconds. @returns the turn of its heading, degrees from 0 to 180 */
+  advance(until: number): number {
     if (!this.#journey) {
-      this.#time = timestamp;
+      this.#time = until;
       this.#park();
     }
-    while (this.#time < timestamp) {
-      if (this.#drive) this.#driveOn(this.#drive, timestamp);
-      else if (this.#journey) this.#stand(this.#journey, timestamp);
+    const before = this.#angle;
+    while (this.#time < until) {
+      if (this.#drive) this.#driveOn(this.#drive, until);
+      else if (this.#journey) this.#stand(this.#journey, until);
     }
+    return turnBetween(before, this.#angle);
+  }
+
+  /** Drives on since the last reading. @returns the reading at a time (UNIX seconds) */
+  read(timestamp: number): TelemetryReading {
+    this.advance(timestamp);
     const isOn = !this.isParked;
     this.#sequence += 1;
     return {

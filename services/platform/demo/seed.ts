@@ -95,11 +95,22 @@ async function ensureCommand(client: DemoClient, vehicleId: string): Promise<voi
 }
 
 const daySeconds = 86_400;
+/** Like trackers, the vehicles record at intervals and after turns, so that their trips stay on the roads. */
 const drivingIntervalSeconds = 30;
+const turnCheckSeconds = 3;
+const recordedTurnDegrees = 20;
 const parkedIntervalSeconds = 3600;
-/** A reading of the first drive that is not uploaded, so that the list of gaps has an entry. */
+/** One reading is not uploaded, so that the list of gaps has an entry; counted from the end. */
 const lostReading = 10;
 const readingsPerUpload = 100;
+
+/** Drives for an interval or until a turn. @returns the time of the next reading, UNIX seconds */
+function driveOn(vehicle: SimulatedVehicle, since: number): number {
+  let time = since;
+  do time += turnCheckSeconds;
+  while (vehicle.advance(time) < recordedTurnDegrees && time < since + drivingIntervalSeconds);
+  return time;
+}
 
 /**
  * Lets a vehicle live through past days. The same vehicle gives the same readings.
@@ -112,7 +123,7 @@ async function readDays(vehicle: SimulatedVehicle, untilSeconds: number, days: n
     // The platform runs in this process.
     if (readings.length % readingsPerUpload === 0) await setImmediate();
     const { departure } = vehicle;
-    if (departure === undefined) time += drivingIntervalSeconds;
+    if (departure === undefined) time = driveOn(vehicle, time);
     else time = Math.min(time + parkedIntervalSeconds, Math.max(Math.ceil(departure), time) + 1);
   }
   return readings;
@@ -124,7 +135,7 @@ async function uploadHistory(
   device: DeviceCredentials,
   readings: readonly TelemetryReading[],
 ): Promise<void> {
-  const arrived = readings.filter((_reading, index) => index !== lostReading);
+  const arrived = readings.filter((_reading, index) => index !== readings.length - lostReading);
   const connection = await connectDevice(mqttUrl, device);
   try {
     for (let start = 0; start < arrived.length; start += readingsPerUpload) {
