@@ -24,9 +24,10 @@ export const flespi: SourceFormat = {
       return { device: requireDevice(message['ident'], `message ${index}: ident`), message };
     });
   },
+  timestampOf: ({ timestamp }) => secondsOf(timestamp),
   toReading(message) {
-    const { ident: _ident, timestamp, ...parameters } = message;
-    const draft: Draft = { timestamp: secondsOf(timestamp), can: [] };
+    const { ident: _ident, timestamp: _timestamp, ...parameters } = message;
+    const draft: Draft = { timestamp: flespi.timestampOf(message), can: [] };
     addFields(
       draft,
       parameters['position.valid'] === false ? withoutPosition(parameters) : parameters,

@@ -27,6 +27,7 @@ export const osmand: SourceFormat = {
     // The time of arrival is written down, so that the message means the same whenever it is decoded.
     return [{ device: name, message: { ...message, timestamp: receivedAtMs / 1000 } }];
   },
+  timestampOf: (message) => secondsOf((isJsonForm(message) ? objectOf(message['location']) : message)['timestamp']),
   toReading(message) {
     return isJsonForm(message) ? readJson(objectOf(message['location'])) : readQuery(message);
   },

@@ -30,10 +30,11 @@ export const owntracks: SourceFormat = {
     if (type === 'encrypted') throw new InvalidMessage('_type', 'must not be encrypted: remove the encryption key');
     return type === 'location' ? [{ device: requireDevice(device ?? deviceId, 'topic'), message }] : [];
   },
+  timestampOf: ({ tst }) => secondsOf(tst),
   toReading(message) {
-    const { _type: type, topic: _topic, tst, created_at: _created, ...fields } = message;
+    const { _type: type, topic: _topic, tst: _tst, created_at: _created, ...fields } = message;
     if (isOther(type)) return undefined;
-    const draft: Draft = { timestamp: secondsOf(tst), can: [] };
+    const draft: Draft = { timestamp: owntracks.timestampOf(message), can: [] };
     addFields(draft, fields, owntracksFields);
     return completeReading(draft);
   },

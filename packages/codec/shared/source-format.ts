@@ -35,6 +35,8 @@ export interface SourceFormat {
   readonly endpoint?: EndpointRules;
   /** Splits a request into messages with their devices. @throws InvalidMessage naming the field at fault */
   split(request: SourceRequest): SourceMessage[];
+  /** Reads the device time of a message, UNIX seconds; undefined for an invalid one. */
+  timestampOf(message: Readonly<Record<string, unknown>>): number | undefined;
   /** Converts a message to a reading, which is not checked; undefined for a message that has none. */
   toReading(message: Readonly<Record<string, unknown>>): unknown;
   /** Places and units of the fields that a message and a reading have in common. */

@@ -204,14 +204,15 @@ export const tesla: SourceFormat = {
       return { device: requireDevice(message[name], `record ${index}: ${name}`), message };
     });
   },
+  timestampOf: ({ CreatedAt, createdAt = CreatedAt }) => secondsOf(createdAt),
   toReading(message) {
-    const { Vin: _vin, CreatedAt, IsResend: _isResend, ...logged } = message;
-    const { vin: _lowerVin, createdAt = CreatedAt, isResend: _lowerIsResend, data, ...typed } = logged;
+    const { Vin: _vin, CreatedAt: _createdAtOfLog, IsResend: _isResend, ...logged } = message;
+    const { vin: _lowerVin, createdAt: _createdAt, isResend: _lowerIsResend, data, ...typed } = logged;
     const { Location: location, DoorState: doors, ...fields } = plainValues({ ...typed, ...fieldsOf(data) });
     const isEmpty = location === undefined && doors === undefined && Object.keys(fields).length === 0;
     // Alerts in protobuf have no fields of the vehicle.
     if (isEmpty && Array.isArray(data)) return undefined;
-    const draft: Draft = { timestamp: secondsOf(createdAt), can: [] };
+    const draft: Draft = { timestamp: tesla.timestampOf(message), can: [] };
     const { latitude, longitude } = objectOf(location);
     if (typeof latitude === 'number') draft.location = { latitude, longitude };
     addFields(draft, fields, teslaFields);

@@ -54,6 +54,11 @@ export const traccar: SourceFormat = {
     if (message['event'] === undefined) requireObject(message['position'], 'position');
     return [{ device, message }];
   },
+  timestampOf(message) {
+    return message['event'] === undefined
+      ? timestampOfPosition(objectOf(message['position']))
+      : secondsOf(objectOf(message['event'])['eventTime']);
+  },
   toReading(message) {
     return message['event'] === undefined
       ? readPosition(objectOf(message['position']))
@@ -65,9 +70,13 @@ export const traccar: SourceFormat = {
 };
 
 /** An outdated position repeats the last fix for a message without one: its values are of the device's time. */
+function timestampOfPosition({ outdated, deviceTime, fixTime }: Record<string, unknown>): number | undefined {
+  return secondsOf(outdated === true ? deviceTime : fixTime);
+}
+
 function readPosition(position: Record<string, unknown>): Draft {
   const isOutdated = position['outdated'] === true;
-  const draft: Draft = { timestamp: secondsOf(isOutdated ? position['deviceTime'] : position['fixTime']), can: [] };
+  const draft: Draft = { timestamp: timestampOfPosition(position), can: [] };
   if (!isOutdated) draft.location = readLocation(position);
   if (isOutdated) draft.can.push({ key: 'outdated', value: 'true' });
   if (position['valid'] === false) draft.can.push({ key: 'valid', value: 'false' });

@@ -6,6 +6,7 @@ import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contract
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/intake';
+import { CallBatcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import { WindowCounter } from '@odograph/runtime/window-counter';
@@ -19,6 +20,7 @@ export const maximumMessages = 5000;
 const hourMs = 3_600_000;
 const maximumSources = 10_000;
 const databaseTimeoutMs = 5000;
+const requestsPerStatement = 100;
 /** How long a request waits for the queue. Senders give up after 30 s or later. */
 const storeTimeoutMs = 10_000;
 const retryAfterSeconds = 5;
@@ -58,9 +60,16 @@ export interface SourceDelivery {
 export class MessageIntake {
   readonly #options: MessageIntakeOptions;
   readonly #created = new WindowCounter(hourMs, maximumSources);
+  /** Many requests share a statement. */
+  readonly #owners: CallBatcher<readonly string[], Map<string, number | null>>;
 
   constructor(options: MessageIntakeOptions) {
     this.#options = options;
+    this.#owners = new CallBatcher({
+      handle: (requests) => findOwners(options.db, requests.flat()),
+      maximumItems: requestsPerStatement,
+      maximumInFlight: 2,
+    });
   }
 
   /**
@@ -100,7 +109,7 @@ export class MessageIntake {
     const { db, logger } = this.#options;
     const names = [...new Set(messages.map(({ device }) => device))];
     const namesAndIds = names.flatMap((name) => [name, createdDeviceId(source.appId, name)]);
-    const owners = await this.#answered(findOwners(db, namesAndIds));
+    const owners = await this.#answered(this.#owners.call(namesAndIds));
     const isOwn = (id: string): boolean => owners.get(id) === source.applicationId;
     const ids = new Map(names.map((name) => [name, isOwn(name) ? name : idInNamespace(source, name, isOwn)]));
     const known = new Set([...ids.values()].filter(isOwn));
@@ -186,6 +195,6 @@ const isFull = ({ texts, bytes }: Bundle, moreBytes: number): boolean =>
   bytes + moreBytes > maximumPacketBytes || texts.length === maximumReadingsPerUpload;
 
 function laneOf(format: SourceFormatName, last: SourceMessage['message'], receivedAtMs: number): UploadLane {
-  const { timestamp } = Object(sourceFormats[format].toReading(last)) as { timestamp?: unknown };
-  return typeof timestamp === 'number' && isLate(timestamp, receivedAtMs) ? lateLane : liveLane;
+  const timestamp = sourceFormats[format].timestampOf(last);
+  return timestamp !== undefined && isLate(timestamp, receivedAtMs) ? lateLane : liveLane;
 }
