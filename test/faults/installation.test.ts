@@ -84,6 +84,7 @@ async function runFaults(recover: () => Promise<unknown>): Promise<Record<string
     if (!fault) break;
     await delay(random() * 1000);
     const began = performance.now();
+    if (scale.isFullLength) console.log(`${new Date().toISOString()} ${fault.name}`);
     await fault.run();
     await recover();
     const seconds = Math.round((performance.now() - began) / 1000);

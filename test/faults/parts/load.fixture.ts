@@ -21,8 +21,9 @@ const drainMs = 180_000;
 
 /** Numbered uploads of one device, each repeated until it is acknowledged, over as many connections as needed. */
 class Uploader {
-  acknowledged = 0;
   sent = 0;
+  /** Wall-clock time of the PUBACK of each upload, in the order of their sequence numbers from 1 on. */
+  readonly acknowledgedAtMs: number[] = [];
   /** UNIX seconds of the last reading; a repetition keeps it. */
   #timestamp = 0;
   readonly #vehicle: TestVehicle;
@@ -38,6 +39,10 @@ class Uploader {
     this.#pauseMs = pauseMs;
     this.#execute = execute;
     this.#done = this.#run();
+  }
+
+  get acknowledged(): number {
+    return this.acknowledgedAtMs.length;
   }
 
   /** True until it is stopped and its last upload is acknowledged. */
@@ -70,7 +75,7 @@ class Uploader {
       const wasAcknowledged = await Promise.race([upload, closed, late]).catch(() => false);
       timeout.abort();
       if (!wasAcknowledged) return;
-      this.acknowledged = this.sent;
+      this.acknowledgedAtMs.push(Date.now());
       await delay(this.#pauseMs);
     }
   }
@@ -131,6 +136,19 @@ async function countStored(db: Database, vehicles: readonly TestVehicle[]): Prom
   return rows;
 }
 
+/** Describes acknowledged readings that are not stored: when their PUBACK came, and what quarantine says of their device. */
+async function describeLost(db: Database, { id, deviceId }: TestVehicle, { acknowledgedAtMs }: Uploader) {
+  const { rows } = await sql<{ sequence: number }>`
+    select sequence::int from generate_series(1, ${acknowledgedAtMs.length}::integer) as sequence
+    except select sequence from reading where vehicle_id = ${Number(id)} order by 1`.execute(db);
+  const quarantined = await sql`
+    select faults, received_at from quarantine where device_id = ${deviceId} order by 2 limit 5`.execute(db);
+  const lost = rows.map(
+    ({ sequence }) => `${sequence}, PUBACK ${new Date(acknowledgedAtMs[sequence - 1] ?? 0).toISOString()}`,
+  );
+  return lost.length === 0 ? [] : [`${deviceId}: ${lost.join('; ')}; quarantine: ${JSON.stringify(quarantined.rows)}`];
+}
+
 async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise<number> {
   const deviceIds = vehicles.map(({ deviceId }) => deviceId);
   const { rows } = await sql<{ gaps: number }>`select coalesce(sum(open_gaps), 0)::int as gaps from device_sequence
@@ -162,7 +180,14 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
         return { vehicle_id: Number(id), stored: count, distinct: count, highest: count };
       });
       expected.sort((a, b) => a.vehicle_id - b.vehicle_id);
-      await eventually(async () => expect(await countStored(db, vehicles)).toEqual(expected), drainMs);
+      try {
+        await eventually(async () => expect(await countStored(db, vehicles)).toEqual(expected), drainMs);
+      } catch (cause) {
+        const lost = await Promise.all(
+          uploaders.map((uploader, index) => describeLost(db, vehicles[index] as TestVehicle, uploader)),
+        );
+        throw new Error(`acknowledged readings are not stored:\n${lost.flat().join('\n')}`, { cause });
+      }
       expect(await openGaps(db, vehicles), 'gaps in the ledger').toBe(0);
       return expected.reduce((sum, { stored }) => sum + stored, 0);
     },

@@ -43,7 +43,7 @@ const clusterSettings = [
 export interface RedisCluster {
   readonly url: string;
   readonly members: readonly RedisMember[];
-  /** Finds the members that are primaries with slots at present, as a member other than `except` sees it. */
+  /** Finds the members other than `except` that are primaries with slots at present, as one of them sees it. */
   primaries(except?: RedisMember): RedisMember[];
   end(): Promise<void>;
 }
@@ -68,7 +68,8 @@ export async function startRedisCluster(directory: string): Promise<RedisCluster
         encoding: 'utf8',
       }).stdout;
       const lines = nodes.split('\n').filter((line) => / (myself,)?master - .* \d+-\d+/.test(line));
-      return members.filter(({ port }) => lines.some((line) => line.includes(`:${port}@`)));
+      const isListed = ({ port }: RedisMember) => lines.some((line) => line.includes(`:${port}@`));
+      return members.filter((member) => member !== except && isListed(member));
     },
     async end() {
       for (const member of members) await member.end();
