@@ -221,8 +221,8 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('g v').waitFor();
     await page.keyboard.press('Escape');
-    await page.keyboard.press('g');
-    await page.keyboard.press('v');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.type('gv');
     await page.getByRole('heading', { name: 'Vehicles' }).waitFor();
     expect(await page.title()).toBe('Vehicles · Odograph');
     await page.context().close();
