@@ -131,7 +131,7 @@ describe('a worker', () => {
         if (attempts === 1) throw new Error('once');
       },
     });
-    await eventually(async () => expect(attempts).toBe(2), 3000);
+    await eventually(async () => expect(attempts).toBe(2));
   });
 
   it('returns a job that keeps failing to the queue when it closes, for the next worker to take at once', async () => {
@@ -148,7 +148,8 @@ describe('a worker', () => {
     expect(await queue.getJobCounts('wait', 'delayed', 'failed')).toEqual({ wait: 1, delayed: 0, failed: 0 });
     const taken: unknown[] = [];
     work({ ...connection, process: async ({ data }) => taken.push(data.uploads.length) });
-    await eventually(async () => expect(taken).toEqual([1]), 2000);
+    // Sooner than the lock of the first one ends.
+    await eventually(async () => expect(taken).toEqual([1]), 8000);
   });
 
   it('finishes the job under way before it closes', async () => {

@@ -172,14 +172,14 @@ async function show(page: Page, { path, sign, click }: Screen): Promise<void> {
   await page.locator(sign).first().waitFor();
 }
 
-/** Lists persistent faults, for up to 3 s: data and layout may change after the sign of the screen appears. */
+/** Lists persistent faults, for up to 10 s: data and layout may change after the sign of the screen appears. */
 async function findFaults(page: Page, one: View): Promise<string[]> {
   let found: string[] = [];
   const expectNone = async () => {
     found = [...(await findOverflow(page)), ...(await findBarriers(page, rulesOf(one)))];
     expect(found).toEqual([]);
   };
-  await eventually(expectNone, 3000).catch(() => undefined);
+  await eventually(expectNone, 10_000).catch(() => undefined);
   return found;
 }
 

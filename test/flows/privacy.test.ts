@@ -60,7 +60,6 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 }
 
 beforeAll(async () => {
-  // The chunks of other tests would make its maintenance take minutes.
   database = await createOwnDatabase('privacy');
   db = openDatabase({ url: database.url, name: 'test', size: 2 });
   config = await testConfig({ DATABASE_URL: database.url });

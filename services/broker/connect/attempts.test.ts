@@ -78,12 +78,16 @@ describe('a broker under guessing', () => {
   it('accepts the right secret without delay after any number of failures of its id and address, and delays failures', async () => {
     const [guessed, neighbour] = [await createDevice(platform.db), await createDevice(platform.db)];
     for (const _ of [1, 2, 3]) expect(await connack(guessed.deviceId, 'wrong')).toBe(4);
-    const startMs = performance.now();
-    expect(await connack(guessed.deviceId, 'wrong')).toBe(4);
-    const delayedMs = performance.now() - startMs;
-    expect(delayedMs).toBeGreaterThan(900);
-    expect(await connack(guessed.deviceId, guessed.secret)).toBe(0);
-    expect(performance.now() - startMs - delayedMs).toBeLessThan(900);
+    const answerMs = async (secret: string, code: number): Promise<number> => {
+      const startMs = performance.now();
+      expect(await connack(guessed.deviceId, secret)).toBe(code);
+      return performance.now() - startMs;
+    };
+    expect(await answerMs('wrong', 4)).toBeGreaterThan(900);
+    // A delay would slow down each of them; a busy machine rather one.
+    const undelayed: number[] = [];
+    for (const _ of [1, 2, 3]) undelayed.push(await answerMs(guessed.secret, 0));
+    expect(Math.min(...undelayed)).toBeLessThan(900);
     expect(await connack(neighbour.deviceId, neighbour.secret)).toBe(0);
     expect(await refused()).toMatch(/reason="credentials"\} 4/);
   });
