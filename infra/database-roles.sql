@@ -22,7 +22,7 @@ begin
     -- each process checks that the database is at its version
     execute format('grant select on migration to %I', 'odograph_' || service);
     -- and that it is whole
-    execute format('grant execute on function find_database_faults(), recognize_database() to %I', 'odograph_' || service);
+    execute format('grant execute on function find_database_faults(), recognize_database(), assign_cell(integer) to %I', 'odograph_' || service);
   end loop;
 end $$;
 revoke create on schema public from public;
@@ -67,7 +67,7 @@ call pg_temp.show('{application,user_account,device}',
 -- broker: authentication of devices, and their rates
 grant select (id, application_id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from)
   on device to odograph_broker;
-grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_broker;
+grant select (id, device_uploads_per_second, device_bytes_per_second, moving_since) on application to odograph_broker;
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant insert on pipeline_sample to odograph_broker;
 
@@ -80,7 +80,8 @@ grant select, update (previous_secret_sha256, previous_secret_until, last_seen_a
   refused_requests) on source to odograph_gateway;
 grant select, insert on source_device to odograph_gateway;
 grant select (id, protocol, family, commands) on device_model to odograph_gateway;
-grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
+grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_per_second, moving_since) on application
+  to odograph_gateway;
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
@@ -192,7 +193,8 @@ grant select (id, device_id, received_at, payload_bytes, faults) on quarantine t
 -- the purge of a vehicle removes it from webhooks
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
 
--- The users for reports read the schema fleet alone (`odograph reports create`); report_login belongs to the owner.
+-- The users for reports read the schema fleet alone (`odograph reports create`); report_login belongs to the owner, as does
+-- application_move (`odograph application move-out`).
 
 -- `odograph doctor` names what is missing later.
 update installation set granted_rights = list_granted_rights(),

@@ -21,7 +21,7 @@ const allowed: Record<string, readonly string[]> = {
   http: ['contracts', 'runtime'],
   sessions: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless', 'codec'],
-  cli: ['codec', 'contracts', 'runtime', 'database', 'embedded', 'map-tiles', 'queue'],
+  cli: ['codec', 'contracts', 'runtime', 'sessions', 'database', 'embedded', 'map-tiles', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'map-tiles', 'runtime'],
 };
 const serviceMayImport = [

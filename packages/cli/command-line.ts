@@ -9,6 +9,7 @@ import { importCommands, registrationCommands } from './commands/imports.ts';
 import { backupCommands, doctorCommands, reportCommands } from './commands/installation.ts';
 import { loginCommands } from './commands/login.ts';
 import { mapCommands } from './commands/map.ts';
+import { moveCommands } from './commands/move.ts';
 import { operationCommands } from './commands/operations.ts';
 import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
@@ -98,6 +99,7 @@ export const commands: readonly Command[] = [
   ...reportCommands,
   ...archiveCommands,
   ...backupCommands,
+  ...moveCommands,
   ...doctorCommands,
   ...mapCommands,
   ...loginCommands,

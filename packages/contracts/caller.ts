@@ -5,6 +5,8 @@ export interface Caller {
   readonly userId?: string;
   /** Name of the operator who acts for the application, in application mode. */
   readonly operatorName?: string;
+  /** The application moves to another cell: it may only be read. */
+  readonly isMoving?: true;
 }
 
 /** The vehicles that a person sees, in one or several applications. */

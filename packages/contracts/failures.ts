@@ -101,6 +101,12 @@ export function invalidParameter(field: string, message: string): Failure {
   return new Failure('INVALID_PARAMETER', `${field} ${message}`, { field });
 }
 
+/** Creates the failure of an application that is being moved to another cell; the request may succeed there. */
+export function applicationMoving(): Failure {
+  const details = { reason: 'APPLICATION_MOVING', retryAfterSeconds: 30 };
+  return new Failure('OVERLOADED', 'the application is being moved to another cell', details);
+}
+
 /** Creates the failure of a caller over a limit. @param waitMs time until the next request may succeed */
 export function tooManyRequests(waitMs: number): Failure {
   return new Failure('TOO_MANY_REQUESTS', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });

@@ -18,15 +18,20 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
   const row = await db
     .selectFrom('access_token')
     .innerJoin('session', 'session.id', 'access_token.session_id')
+    .innerJoin('application', 'application.id', 'session.application_id')
     .leftJoin('user_account', 'user_account.id', 'session.user_id')
-    .select(['session.application_id', 'session.user_id', sql<boolean>`access_token.expires_at <= now()`.as('expired')])
+    .select([
+      ...(['session.application_id', 'session.user_id', 'application.moving_since'] as const),
+      sql<boolean>`access_token.expires_at <= now()`.as('expired'),
+    ])
     .where('access_token.token_sha256', '=', tokenSha256)
     .where('session.revoked_at', 'is', null)
     .where('user_account.deleted_at', 'is', null)
     .executeTakeFirst();
   if (!row) throw new Failure('INVALID_TOKEN');
   if (row.expired) throw new Failure('TOKEN_EXPIRED');
-  return { applicationId: row.application_id, ...(row.user_id === null ? {} : { userId: row.user_id }) };
+  const { application_id: applicationId, user_id: userId, moving_since: movingSince } = row;
+  return { applicationId, ...(userId !== null && { userId }), ...(movingSince !== null && { isMoving: true }) };
 }
 
 /** SQL on the table `sign_in` that is true for a browser session that has ended by time. */
@@ -42,6 +47,7 @@ interface SignInRow {
   application_ids: number[] | null;
   application_id: number;
   user_id: string;
+  moving_since: Date | null;
   expired: boolean;
 }
 
@@ -53,11 +59,13 @@ interface SignInRow {
 export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<SignedIn> {
   const { rows } = await sql<SignInRow>`
     select sign_in.operator_id, operator.name, operator.role, operator.must_change_password, session.application_id, session.user_id,
+      moving_since,
       (select array_agg(application_id) from operator_application where operator_id = operator.id) as application_ids,
       ${signInHasExpired} as expired
     from sign_in
     left join operator on operator.id = sign_in.operator_id
     left join session on session.id = sign_in.session_id
+    left join application on application.id = session.application_id
     left join user_account on user_account.id = session.user_id
     where sign_in.token_sha256 = ${tokenSha256} and operator.deleted_at is null
       and session.revoked_at is null and user_account.deleted_at is null`.execute(db);
@@ -65,7 +73,10 @@ export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<S
   if (!row) throw new Failure('INVALID_TOKEN', 'the session has ended');
   if (row.expired) throw new Failure('TOKEN_EXPIRED', 'the session has expired');
   const { operator_id: id, name, role, application_ids: applicationIds } = row;
-  if (id === null) return { caller: { applicationId: row.application_id, userId: row.user_id } };
+  if (id === null) {
+    const isMoving = row.moving_since !== null && ({ isMoving: true } as const);
+    return { caller: { applicationId: row.application_id, userId: row.user_id, ...isMoving } };
+  }
   const operator = { id, name, role, ...(applicationIds !== null && { applicationIds }) };
   return { operator, mustChangePassword: row.must_change_password };
 }

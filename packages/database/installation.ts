@@ -36,6 +36,11 @@ export function recognizeDatabase(url: string): Promise<boolean> {
   });
 }
 
+/** Gives an unused installation the number of its cell. @throws SQLSTATE OD002 for one in use that has another number */
+export function assignCell(url: string, cell: number): Promise<void> {
+  return withClient(url, async (client) => void (await client.query('select assign_cell($1)', [cell])));
+}
+
 /** A backup by the command line. */
 export interface BackupRecord {
   readonly completedAt: Date;

@@ -18,6 +18,7 @@ interface ApplicationTable {
   device_bytes_per_second: number | null;
   created_at: Generated<Date>;
   deleted_at: Date | null;
+  moving_since: Date | null;
 }
 
 interface UserAccountTable {

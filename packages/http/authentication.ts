@@ -1,5 +1,5 @@
 import type { Caller, Operator, SignedIn, Viewer } from '@odograph/contracts/caller';
-import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
+import { applicationMoving, Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import type { KeptAnswers } from '@odograph/contracts/idempotency';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { networkOf } from '@odograph/runtime/network-address';
@@ -71,6 +71,7 @@ export async function tokenRoutes(
 ): Promise<void> {
   const authenticate: Hook = async (request) => {
     request.caller = await authenticateCaller(accounts, request);
+    if (request.caller.isMoving && !isRead(request)) throw applicationMoving();
   };
   const schema = { security: [{ serviceToken: [] }, { session: [] }] };
   await registerScope(http, authenticate, schema, plugins, (route) => kept && takeKeys(route, kept));

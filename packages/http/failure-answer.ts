@@ -1,4 +1,4 @@
-import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
+import { applicationMoving, Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
@@ -92,6 +92,8 @@ export function refuseUnknownPaths(http: Http): void {
 
 function toFailure(error: FastifyError | Error, request: FastifyRequest): Failure {
   if (error instanceof Failure) return error;
+  // refuse_while_moving of migrations/0012_cells.sql
+  if ('code' in error && error.code === 'OD001') return applicationMoving();
   if (isOutage(error)) return outage(error, isRead(request));
   if ('validation' in error && error.validation) return validationFailure(error);
   const status = 'statusCode' in error ? error.statusCode : undefined;

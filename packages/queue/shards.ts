@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
+import type { QueuedUpload } from '@odograph/contracts/queues';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
@@ -130,26 +131,63 @@ export async function countShardJobs({ uploads, lateUploads }: Pick<ShardQueues,
 
 const answerMs = 5000;
 
-/**
- * Counts the jobs of all shards that are not stored, those included that other values of UPLOAD_SHARDS or REDIS_URL left
- * behind on these servers.
- * @throws when a server does not answer
- */
-export async function countUploadJobs(settings: ShardSettings, logger: Logger): Promise<number> {
+/** Reads the queues of all shards, those included that other values of UPLOAD_SHARDS or REDIS_URL left behind. */
+async function readAllShards<Result>(
+  settings: ShardSettings,
+  logger: Logger,
+  read: (shard: ShardQueues) => Promise<Result>,
+): Promise<Result[]> {
   const servers = redisServers(settings.REDIS_URL).map((url) => connectRedis(url, logger, neverRepeated));
   try {
     await Promise.all(servers.map((redis) => once(redis, 'ready', { signal: AbortSignal.timeout(answerMs) })));
     const shards = [...listUploadShards(settings), ...(await findRetiredShards(settings, servers))];
     const { queues, close } = openShardQueues(settings, shards);
     try {
-      const counts = await within(answerMs, Promise.all(queues.map(countShardJobs)));
-      return counts.reduce((total, count) => total + count, 0);
+      return await within(answerMs, Promise.all(queues.map(read)));
     } finally {
       await close();
     }
   } finally {
     for (const redis of servers) redis.disconnect();
   }
+}
+
+/**
+ * Counts the jobs of all shards that are not stored, also in queues that the settings no longer name.
+ * @throws when a server does not answer
+ */
+export async function countUploadJobs(settings: ShardSettings, logger: Logger): Promise<number> {
+  const counts = await readAllShards(settings, logger, countShardJobs);
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+const jobsPerPage = 100;
+
+/**
+ * Tells whether an upload that `isWanted` selects waits to be stored in any shard. A job that is retried at this moment may
+ * be missed: ask twice.
+ * @throws when a server does not answer
+ */
+export async function hasUpload(
+  settings: ShardSettings,
+  logger: Logger,
+  isWanted: (upload: QueuedUpload) => boolean,
+): Promise<boolean> {
+  const find = async (queue: TypedQueue<'uploads'> | TypedQueue<'late-uploads'>): Promise<boolean> => {
+    // A job goes from left to right.
+    for (const state of ['delayed', 'prioritized', 'wait', 'active'] as const) {
+      for (let first = 0, length = jobsPerPage; length === jobsPerPage; first += jobsPerPage) {
+        const jobs = await queue.getJobs([state], first, first + jobsPerPage - 1);
+        length = jobs.length;
+        if (jobs.some((job) => job?.data.uploads.some(isWanted))) return true;
+      }
+    }
+    return false;
+  };
+  const found = await readAllShards(settings, logger, async ({ uploads, lateUploads }) =>
+    [await find(uploads), await find(lateUploads)].includes(true),
+  );
+  return found.includes(true);
 }
 
 /** Names shards in a message: nothing when there is only one. */

@@ -7,6 +7,16 @@ export function createSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
+/** Returns what appIds and tokens of a cell begin with, so that a load balancer can route by them; nothing in cell 0. */
+export function prefixOfCell(cell: number, separator: '-' | '.'): string {
+  return cell === 0 ? '' : `c${cell}${separator}`;
+}
+
+/** Creates a token of this cell. No token of cell 0 begins like one of another cell: base64url has no dot. */
+export function createToken({ CELL }: { readonly CELL: number }): string {
+  return `${prefixOfCell(CELL, '.')}${createSecret()}`;
+}
+
 /** Hashes a random secret for storage. Not for passwords: they have too little entropy for a fast hash. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();

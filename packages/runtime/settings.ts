@@ -77,6 +77,13 @@ export const Settings = Type.Object({
   MIGRATION_DATABASE_URL: databaseUrl(
     'the database as the owner of the tables, for `npm run migrate`, `backup`, `restore` and `doctor`',
   ),
+  CELL: whole(
+    0,
+    'number of this installation among several, 0 to 99: ids, appIds and tokens differ between cells ([scaling.md](scaling.md#cells)). Set it before the first application; equal in all processes',
+    undefined,
+    0,
+    99,
+  ),
   DATABASE_POOL_SIZE: whole(10, 'connections a service'),
   REDIS_URL: optional('^rediss?(\\+(cluster|sentinel))?://', {
     rule: 'must begin with redis://, rediss://, redis+cluster:// or redis+sentinel://',

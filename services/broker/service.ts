@@ -313,10 +313,11 @@ function disconnectRevokedDevices(
     invalidateAll: () => credentials.invalidateAll(),
     async isRevoked(session) {
       const stored = await credentials.find(session.deviceId);
+      if (stored?.isMoving) return true;
       return session.credentials.some((credential) => validUntil(credential, stored, Date.now()) === 0);
     },
     close(session) {
-      logger.info({ deviceId: session.deviceId }, 'session closed: credentials revoked');
+      logger.info({ deviceId: session.deviceId }, 'session closed: credentials revoked, or its application moves');
       session.close();
     },
   });

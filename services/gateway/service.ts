@@ -24,7 +24,6 @@ import { GatewayUploads, HeldBytes } from './shared/uploads.ts';
 import { openSourceEndpoints } from './sources/routes.ts';
 import type { TeltonikaEndpoint } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
-import { findTeltonikaDevice } from './teltonika/store-records.ts';
 
 /** Lease of a claimed command; longer than any command may take. */
 const claimSeconds = 600;
@@ -138,9 +137,12 @@ async function createCommands(
     ...{ subscriber, failures, prefix: config.QUEUE_PREFIX, registry: sessions },
     invalidate: (deviceId) => devices.invalidate(deviceId),
     invalidateAll: () => devices.invalidateAll(),
-    isRevoked: async ({ deviceId }) => (await findTeltonikaDevice(devices, deviceId)) === undefined,
+    async isRevoked({ deviceId }) {
+      const device = await devices.find(deviceId);
+      return device?.protocol !== 'teltonika' || device.isMoving;
+    },
     close(session) {
-      logger.info({ deviceId: session.deviceId }, 'session closed: device deleted');
+      logger.info({ deviceId: session.deviceId }, 'session closed: device deleted, or its application moves');
       session.close();
     },
   });

@@ -16,7 +16,7 @@ import {
 import type { Logger } from '@odograph/runtime/logger';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
-import { migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
+import { migrateDatabase, migrationSetting, requireCell, StartFailure } from './start-checks.ts';
 
 /** Losses that an operator accepts at start, by command-line option. */
 export interface Allowances {
@@ -98,6 +98,7 @@ export async function prepareEngines(
   );
   if (applied.length > 0) logger.info({ applied }, 'database migrated');
   await requireWholeDatabase(logger, ownerUrl, allowed);
+  await requireCell(ownerUrl, config.CELL);
   return resolveConfig(config, engines);
 }
 

@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { assignCell } from '@odograph/database/installation';
 import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import { createPool } from '@odograph/database/pool';
+import { sqlState } from '@odograph/database/postgres-failure';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { askPrimaries, connectRedis, type Redis, type Server } from '@odograph/runtime/redis';
@@ -143,6 +145,14 @@ export async function migrateDatabase(
 ): Promise<string[]> {
   return migrate(url, { onWait }).catch((error: unknown) => {
     throw error instanceof UnsupportedDatabase ? new StartFailure(setting, error.message) : error;
+  });
+}
+
+/** Gives an unused installation the number of its cell. @throws StartFailure for one in use that has another number */
+export async function requireCell(url: string, cell: number): Promise<void> {
+  await assignCell(url, cell).catch((error: unknown) => {
+    if (sqlState(error) !== 'OD002') throw error;
+    throw new StartFailure('CELL', error instanceof Error ? error.message : String(error));
   });
 }
 

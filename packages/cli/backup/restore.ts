@@ -90,18 +90,21 @@ async function restoreDatabase(
     await checkUnused(client);
     await migrateToBackup(url, client, manifest);
     const audit = await loadTables(client, db, file, manifest);
-    return { audit, applied: await migrate(url) };
+    const applied = await migrate(url);
+    await client.query('update installation set cell = $1', [manifest.settings['CELL'] ?? 0]);
+    return { audit, applied };
   } finally {
     await client.end();
   }
 }
 
-/** Switches the triggers that write events: a restored row is no change, and its event is restored too. */
+/** Switches the triggers that write events or refuse changes: a restored row is no change, and its event is restored too. */
 async function setEventTriggers(client: Client, state: 'enable' | 'disable'): Promise<void> {
   await client.query(`do $$
     declare one record;
     begin
-      for one in select tgrelid::regclass as owner, tgname from pg_trigger where not tgisinternal and tgname like 'event\\_%' loop
+      for one in select tgrelid::regclass as owner, tgname from pg_trigger
+          where not tgisinternal and (tgname like 'event\\_%' or tgname = 'refuse_while_moving') loop
         execute format('alter table %s ${state} trigger %I', one.owner, one.tgname);
       end loop;
     end $$`);

@@ -20,7 +20,7 @@ export interface DumpedTable extends Table {
   sha256: string;
 }
 
-const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const columnList = ({ columns }: Table) => columns.map(identifier).join(', ');
 
 /** Lists the tables of the platform; a table comes after those that its foreign keys refer to. */
@@ -47,7 +47,7 @@ export async function listTables(client: Client): Promise<Table[]> {
 }
 
 /** Conditions that select the rows of a table piece by piece: one for each interval of chunks of a hypertable. */
-async function piecesOf(client: Client, { name }: Table): Promise<string[]> {
+export async function piecesOf(client: Client, { name }: Pick<Table, 'name'>): Promise<string[]> {
   const { rows } = await client.query<{ piece: string }>(
     `select distinct format('%I >= %L and %I < %L', primary_dimension, range_start, primary_dimension, range_end) as piece,
        range_start
@@ -57,11 +57,12 @@ async function piecesOf(client: Client, { name }: Table): Promise<string[]> {
   return rows.length > 0 ? rows.map(({ piece }) => piece) : ['true'];
 }
 
-/** Dumps a table in parts that end with a row. */
+/** Dumps a table, or the rows that a condition selects, in parts that end with a row. */
 export async function dumpTable(
   client: Client,
   table: Table,
   write: (part: Buffer) => Promise<void>,
+  condition = 'true',
 ): Promise<DumpedTable> {
   const hash = createHash('sha256');
   let rows = 0;
@@ -75,7 +76,7 @@ export async function dumpTable(
     bytes = content.length - end;
   };
   for (const piece of await piecesOf(client, table)) {
-    const select = `select ${columnList(table)} from public.${identifier(table.name)} where ${piece}`;
+    const select = `select ${columnList(table)} from public.${identifier(table.name)} where ${piece} and ${condition}`;
     for await (const data of client.query(copyTo(`copy (${select}) to stdout`))) {
       const chunk = data as Buffer;
       hash.update(chunk);
@@ -89,9 +90,10 @@ export async function dumpTable(
   return { ...table, rows, sha256: hash.digest('hex') };
 }
 
-/** Adds a part of a dumped table. */
-export async function loadPart(client: Client, table: Table, part: Buffer): Promise<void> {
-  const statement = `copy public.${identifier(table.name)} (${columnList(table)}) from stdin`;
+/** Adds a part of a dumped table. @param target another table with its columns */
+export async function loadPart(client: Client, table: Table, part: Buffer, target?: string): Promise<void> {
+  const name = target === undefined ? `public.${identifier(table.name)}` : identifier(target);
+  const statement = `copy ${name} (${columnList(table)}) from stdin`;
   await pipeline(Readable.from([part]), client.query(copyFrom(statement)));
 }
 

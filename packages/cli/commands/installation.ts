@@ -8,7 +8,7 @@ import { command, flag, optional, required } from './command.ts';
 
 const minPassphraseLength = 12;
 
-async function readPassphrase(path: string | undefined): Promise<string | undefined> {
+export async function readPassphrase(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const passphrase = (await readFile(path, 'utf8')).trim();
   if (passphrase.length < minPassphraseLength) {

@@ -131,6 +131,7 @@ function createIdentify({ credentials, throttles }: AuthenticateOptions) {
     const stored = await credentials.find(deviceId);
     const ends = presented.map((credential) => validUntil(credential, stored, Date.now()));
     if (stored === undefined || ends.includes(0) || client.closed) return undefined;
+    if (stored.isMoving) throw new Error('the application moves to another cell');
     closeAt(client, Math.min(...ends));
     const replaces = firstUseOfSecret(presented, stored);
     return createDeviceSession(client, {

@@ -20,6 +20,8 @@ export interface StoredCredentials {
   readonly certificatesFromMs: number;
   /** The rates that the application of the device sets for its devices. */
   readonly rates: Partial<DeviceRates>;
+  /** Whether its application moves to another cell: the device is refused for a while. */
+  readonly isMoving: boolean;
 }
 
 /** Credentials compared for an unknown device, so that the check takes as long as for a wrong secret. */
@@ -29,6 +31,7 @@ const unknownDevice: StoredCredentials = {
   previousUntilMs: 0,
   certificatesFromMs: Number.POSITIVE_INFINITY,
   rates: {},
+  isMoving: false,
 };
 
 /**
@@ -120,6 +123,7 @@ async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map
       'certificates_issued_from as certificatesFrom',
       'device_uploads_per_second as uploadsPerSecond',
       'device_bytes_per_second as bytesPerSecond',
+      'moving_since as movingSince',
     ])
     .where((where) => where('device.id', '=', where.fn.any(where.val(deviceIds))))
     .execute();
@@ -133,6 +137,7 @@ async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map
         certificatesFrom,
         uploadsPerSecond,
         bytesPerSecond,
+        movingSince,
       }) => [
         deviceId,
         {
@@ -144,6 +149,7 @@ async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map
             ...(uploadsPerSecond !== null && { uploadsPerSecond }),
             ...(bytesPerSecond !== null && { bytesPerSecond }),
           },
+          isMoving: movingSince !== null,
         },
       ],
     ),

@@ -15,7 +15,8 @@ const isOpenable = ({ keyIds }: Sealer): RawBuilder<boolean> =>
   sql<boolean>`substring(webhook.sealed_secret from 1 for 4) = any(${keyIds}::bytea[])`;
 
 const isDelivered = sql<boolean>`webhook.disabled_at is null and exists (
-  select from application where application.id = webhook.application_id and application.deleted_at is null)`;
+  select from application where application.id = webhook.application_id and application.deleted_at is null
+    and application.moving_since is null)`;
 
 /** Claims webhooks without a current lease. */
 export async function claimWebhooks(db: Database, sealer: Sealer, lease: string): Promise<void> {

@@ -9,7 +9,8 @@ import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, moment, text, word } from '@odograph/http/schemas';
 import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import type { Config } from '@odograph/runtime/config';
+import { createSecret, hashSecret, prefixOfCell } from '@odograph/runtime/secrets';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
@@ -59,7 +60,7 @@ export const applications: FleetRoutes = {
   operator: [addApplicationRoutes, addSettingsRoutes, addCredentialRoutes, addDeletion],
 };
 
-function addApplicationRoutes(http: Http, { db }: Fleet): void {
+function addApplicationRoutes(http: Http, { db, config }: Fleet): void {
   const createSchema = {
     summary: 'Create an application; its appKey is shown only once',
     body: Type.Object({ name: text(1, 256, { examples: ['Car sharing'] }) }),
@@ -67,7 +68,7 @@ function addApplicationRoutes(http: Http, { db }: Fleet): void {
   };
   http.post('/v1/x/admin/applications', { schema: createSchema }, async ({ body, ip, operator }) =>
     db.transaction().execute(async (trx) => {
-      const created = await createApplication(trx, body.name);
+      const created = await createApplication(trx, config, body.name);
       const subject = `application:${created.appId}`;
       await auditChange(trx, operatorOrigin({ ip, operator }), 'application.create', subject);
       return created;
@@ -215,8 +216,12 @@ function addDeletion(http: Http, { db, changes }: Fleet): void {
 }
 
 /** Creates an application. @returns its credentials; only a hash of the appKey is stored */
-export async function createApplication(db: Database, name: string): Promise<{ appId: string; appKey: string }> {
-  const appId = `app-${createSecret().slice(0, 16)}`;
+async function createApplication(
+  db: Database,
+  { CELL }: Pick<Config, 'CELL'>,
+  name: string,
+): Promise<{ appId: string; appKey: string }> {
+  const appId = `${prefixOfCell(CELL, '-')}app-${createSecret().slice(0, 16)}`;
   const appKey = createSecret();
   await db
     .insertInto('application')

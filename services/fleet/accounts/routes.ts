@@ -92,7 +92,7 @@ async function authenticateUser(
   return user;
 }
 
-function addLoginRoute(http: Http, { db, loginLimit }: Fleet): void {
+function addLoginRoute(http: Http, { db, config, loginLimit }: Fleet): void {
   const loginOptions = {
     preValidation: leaveOutEmpty('username', 'password'),
     schema: {
@@ -118,13 +118,13 @@ function addLoginRoute(http: Http, { db, loginLimit }: Fleet): void {
           );
     const tokens = await db.transaction().execute(async (trx) => {
       const session = user ? await openUserSession(trx, user) : await openApplicationSession(trx, applicationId);
-      return issueTokens(trx, session);
+      return issueTokens(trx, config, session);
     });
     return { ...tokens, update_password: user?.mustChangePassword ?? false };
   });
 }
 
-function addRefreshRoute(http: Http, { db }: Fleet): void {
+function addRefreshRoute(http: Http, { db, config }: Fleet): void {
   const refreshOptions = {
     preValidation: leaveOutEmpty('refresh_token', 'refreshToken'),
     schema: {
@@ -140,7 +140,7 @@ function addRefreshRoute(http: Http, { db }: Fleet): void {
     const refreshToken = body.refresh_token ?? body.refreshToken;
     if (refreshToken === undefined) throw invalidParameter('refresh_token', 'is missing');
     const applicationId = await authenticateApplication(db, body.appId, body.appKey);
-    return refreshSession(db, applicationId, hashSecret(refreshToken));
+    return refreshSession(db, config, { applicationId, tokenSha256: hashSecret(refreshToken) });
   });
 }
 

@@ -6,7 +6,7 @@ import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, Password, text, word } from '@odograph/http/schemas';
 import { clearSessionToken, readSessionToken, requireOwnOrigin, setSessionToken } from '@odograph/http/session-cookie';
-import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { createToken, hashSecret } from '@odograph/runtime/secrets';
 import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import Type from 'typebox';
@@ -73,7 +73,7 @@ type Credentials = Type.Static<typeof SignIn>;
 
 /** Signs a browser in. @returns the token of its session. @throws Failure INVALID_CREDENTIALS, TOO_MANY_REQUESTS */
 async function signIn(fleet: Fleet, { name, appId, username, password }: Credentials, address: string) {
-  const { db, loginLimit } = fleet;
+  const { db, config, loginLimit } = fleet;
   if ((name === undefined) === (appId === undefined)) throw invalidParameter('name', 'or appId is required, not both');
   if (name !== undefined) {
     const operator = await loginLimit.attempt({ account: ['operator', name.toLowerCase()], address }, async () =>
@@ -83,7 +83,7 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
       ),
     );
     return db.transaction().execute(async (trx) => {
-      const token = await signInOperator(trx, operator);
+      const token = await signInOperator(trx, operator, createToken(config));
       const actor = `operator:${operator.name}`;
       await auditChange(trx, { chain: operatorChain, actor, address }, 'operator.sign-in', actor);
       return token;
@@ -93,7 +93,7 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
   const user = await loginLimit.attempt({ account: [appId, username.toLowerCase()], address }, async () =>
     verifyAccount(await findUserOf(db, appId, username), password),
   );
-  return db.transaction().execute((trx) => signInUser(trx, user));
+  return db.transaction().execute((trx) => signInUser(trx, user, createToken(config)));
 }
 
 /** The session of a browser and the password of the person; only the sign-in needs no session. */
@@ -198,7 +198,7 @@ function addPasswordRoute(http: Http, fleet: Fleet): void {
   http.post('/v1/x/session/password', { schema: passwordSchema }, async (request, reply) => {
     requirePasswordLength(request.body.newPassword);
     if (!(await replacePassword(fleet, request, request.body))) throw new Failure('INVALID_OLD_PASSWORD');
-    setSessionToken(request, reply, await replaceToken(fleet.db, sessionOf(request)));
+    setSessionToken(request, reply, await replaceToken(fleet.db, sessionOf(request), createToken(fleet.config)));
     return {};
   });
 }
@@ -227,8 +227,8 @@ const latestEnd = sql<Date>`now() + make_interval(days => ${sessionDays})`;
 async function signInOperator(
   db: Database,
   { id, passwordHash }: { id: string; passwordHash: string },
+  token: string,
 ): Promise<string> {
-  const token = createSecret();
   // The row lock makes a concurrent password change wait, so that it sees this session and ends it.
   const { rows } = await sql`insert into sign_in (token_sha256, operator_id, expires_at)
     select ${hashSecret(token)}, id, ${latestEnd} from operator
@@ -242,8 +242,7 @@ async function signInOperator(
  * Opens the browser session of a user whose password matched. @returns its token
  * @throws Failure INVALID_CREDENTIALS if the password has changed or the user has been deleted since
  */
-async function signInUser(db: Database, user: UserAccount): Promise<string> {
-  const token = createSecret();
+async function signInUser(db: Database, user: UserAccount, token: string): Promise<string> {
   const session_id = await openUserSession(db, user);
   await db
     .insertInto('sign_in')
@@ -276,8 +275,7 @@ async function signOutEverywhere(db: Database, signedIn: SignedIn): Promise<void
 }
 
 /** Gives a browser session another token, so that a copy of the former one is worthless. @returns the new token */
-async function replaceToken(db: Database, tokenSha256: Buffer): Promise<string> {
-  const token = createSecret();
+async function replaceToken(db: Database, tokenSha256: Buffer, token: string): Promise<string> {
   await db
     .updateTable('sign_in')
     .set({ token_sha256: hashSecret(token) })

@@ -1,7 +1,8 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import type { Config } from '@odograph/runtime/config';
+import { createSecret, createToken, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
 /** Time from login until people sign in again; no token outlives its session. */
@@ -87,8 +88,8 @@ export async function openUserSession(db: Database, { id, passwordHash }: UserAc
 }
 
 /** Issues an access token and a refresh token for a session; only their hashes are stored. */
-export async function issueTokens(db: Database, sessionId: string) {
-  const token = createSecret();
+export async function issueTokens(db: Database, config: Pick<Config, 'CELL'>, sessionId: string) {
+  const token = createToken(config);
   const refreshToken = createSecret();
   const afterSeconds = (seconds: number) => sql<Date>`(select least(now() + make_interval(secs => ${seconds}),
     created_at + make_interval(secs => ${sessionSeconds})) from session where id = ${sessionId})`;
@@ -165,7 +166,11 @@ async function isWithinGrace(db: Database, { recent, successorSha256 }: Presente
  * its tokens. One reuse within the grace period is accepted, as long as the successor is unused.
  * @throws Failure INVALID_TOKEN for a token that is unknown, revoked, reused or another application's; TOKEN_EXPIRED
  */
-export async function refreshSession(db: Kysely<Tables>, applicationId: number, tokenSha256: Buffer) {
+export async function refreshSession(
+  db: Kysely<Tables>,
+  config: Pick<Config, 'CELL'>,
+  { applicationId, tokenSha256 }: { applicationId: number; tokenSha256: Buffer },
+) {
   // Failures are returned, not thrown: a throw would roll the revocation back.
   const result = await db.transaction().execute(async (trx) => {
     const presented = await lockRefreshToken(trx, applicationId, tokenSha256);
@@ -175,7 +180,7 @@ export async function refreshSession(db: Kysely<Tables>, applicationId: number, 
       return new Failure('INVALID_TOKEN');
     }
     if (presented.expired) return new Failure('TOKEN_EXPIRED');
-    const tokens = await issueTokens(trx, presented.sessionId);
+    const tokens = await issueTokens(trx, config, presented.sessionId);
     await spend(trx, tokenSha256, presented.spent ? null : hashSecret(tokens.refresh_token));
     return tokens;
   });

@@ -16,6 +16,8 @@ export interface GatewayDevice {
   readonly applicationId: number | undefined;
   /** The rates that its application sets for its devices. */
   readonly rates: Partial<DeviceRates>;
+  /** Whether its application moves to another cell: the device is refused for a while. */
+  readonly isMoving: boolean;
 }
 
 /** Looks up devices by id, many with one statement; deleted ones are not found. */
@@ -38,12 +40,13 @@ async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<str
       'device.application_id as applicationId',
       'device_uploads_per_second as uploadsPerSecond',
       'device_bytes_per_second as bytesPerSecond',
+      'moving_since as movingSince',
     ])
     .where((where) => where('device.id', '=', where.fn.any(where.val(deviceIds))))
     .where('device.deleted_at', 'is', null)
     .execute();
   return new Map(
-    rows.map(({ deviceId, model, protocol, family, applicationId, uploadsPerSecond, bytesPerSecond }) => [
+    rows.map(({ deviceId, model, protocol, family, applicationId, movingSince, uploadsPerSecond, bytesPerSecond }) => [
       deviceId,
       {
         ...{ deviceId, model, protocol },
@@ -53,6 +56,7 @@ async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<str
           ...(uploadsPerSecond !== null && { uploadsPerSecond }),
           ...(bytesPerSecond !== null && { bytesPerSecond }),
         },
+        isMoving: movingSince !== null,
       },
     ]),
   );

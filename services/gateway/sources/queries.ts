@@ -18,12 +18,14 @@ export interface StoredSource extends StoredSecrets {
   readonly appId: string;
   readonly format: SourceFormatName;
   readonly createDevices: boolean;
+  readonly isMoving: boolean;
 }
 
 /** Finds the sources that have one of these secrets, also as the one before. */
 export async function findSources(db: Database, secrets: readonly Buffer[]): Promise<StoredSource[]> {
   const { rows } = await sql<StoredSource>`
     select source.id, application_id as "applicationId", app_id as "appId", format, create_devices as "createDevices",
+      moving_since is not null as "isMoving",
       secret_sha256 as "secretSha256", previous_secret_sha256 as "previousSha256", previous_secret_until as "previousUntil"
     from source join application on application.id = application_id
     where source.deleted_at is null and application.deleted_at is null
@@ -39,6 +41,7 @@ export interface StoredDevice extends StoredSecrets {
   /** The rates that its application sets for its devices. */
   readonly uploadsPerSecond: number | null;
   readonly bytesPerSecond: number | null;
+  readonly isMoving: boolean;
 }
 
 /** Finds the secrets and rates of devices. */
@@ -46,7 +49,8 @@ export async function findDeviceSecrets(db: Database, deviceIds: readonly string
   const { rows } = await sql<StoredDevice>`
     select device.id, application_id as "applicationId", secret_sha256 as "secretSha256",
       previous_secret_sha256 as "previousSha256", previous_secret_until as "previousUntil",
-      device_uploads_per_second as "uploadsPerSecond", device_bytes_per_second as "bytesPerSecond"
+      device_uploads_per_second as "uploadsPerSecond", device_bytes_per_second as "bytesPerSecond",
+      moving_since is not null as "isMoving"
     from device left join application on application.id = application_id
     where device.id = any (${deviceIds}::text[])`.execute(db);
   return rows;

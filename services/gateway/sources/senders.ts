@@ -1,4 +1,4 @@
-import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import { applicationMoving, Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { Database } from '@odograph/database/database';
 import { CallBatcher } from '@odograph/runtime/batcher';
@@ -100,11 +100,13 @@ export class Senders {
     const source = found.sources.find((one) => isValid(one, sha256));
     if (source !== undefined && (presented.name === undefined || presented.name === source.id)) {
       if (source.format !== format) throw new Failure('UNAUTHORIZED', `the source has the format ${source.format}`);
+      if (source.isMoving) throw applicationMoving();
       this.#endPrevious(source, sha256, () => endPreviousSourceSecret(this.#options.db, source.id, sha256));
       return { kind: 'source', source };
     }
     const device = presented.deviceId === undefined ? undefined : found.devices.get(presented.deviceId);
     if (device !== undefined && isValid(device, sha256)) {
+      if (device.isMoving) throw applicationMoving();
       this.#endPrevious(device, sha256, () => endPreviousDeviceSecret(this.#options.db, device.id, sha256));
       return { kind: 'device', device };
     }

@@ -7,10 +7,11 @@ import type { GatewayUploads } from '../shared/uploads.ts';
 
 /**
  * Finds a device that may report in Teltonika's protocol, which knows no secret: the IMEI is all that a device says.
- * @throws when the database does not answer
+ * @throws when the database does not answer, and while the application of the device moves to another cell
  */
 export async function findTeltonikaDevice(devices: GatewayDevices, imei: string): Promise<GatewayDevice | undefined> {
   const device = await devices.find(imei);
+  if (device?.isMoving) throw new Error('the application moves to another cell');
   return device?.protocol === 'teltonika' ? device : undefined;
 }
 

@@ -14,8 +14,9 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 /** A longer pause between two checks counts as an outage of the platform. */
 const maxPauseSeconds = 120;
 
-/** SQL that is true if the rule `rule` applies to the vehicle `vehicle`. */
+/** SQL that is true if the rule `rule` applies to the vehicle `vehicle`. The devices of an application that moves are refused. */
 const appliesToVehicle = sql`vehicle.application_id = rule.application_id and vehicle.deleted_at is null
+  and not exists (select from application where application.id = rule.application_id and moving_since is not null)
   and (rule.all_vehicles or exists (select from alarm_rule_vehicle as one
     where one.rule_id = rule.id and one.vehicle_id = vehicle.id))`;
 

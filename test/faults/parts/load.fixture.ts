@@ -105,8 +105,12 @@ export interface Load {
   acknowledged(): number;
   /** Resolves when every device has had this many more uploads acknowledged. */
   progress(uploads: number): Promise<void>;
-  /** Stops the devices and asserts that exactly the acknowledged uploads are stored, once each. @returns their number */
-  finish(): Promise<number>;
+  /**
+   * Stops the devices and asserts that exactly the acknowledged uploads are stored, once each.
+   * @param stored where, if the devices have moved to another database
+   * @returns their number
+   */
+  finish(stored?: Database): Promise<number>;
 }
 
 export interface LoadOptions {
@@ -173,7 +177,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
         }
       }, drainMs);
     },
-    async finish() {
+    async finish(stored = db) {
       await Promise.all(uploaders.map((uploader) => uploader.stop()));
       const expected = vehicles.map(({ id }, index) => {
         const count = uploaders[index]?.acknowledged ?? 0;
@@ -181,14 +185,14 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       });
       expected.sort((a, b) => a.vehicle_id - b.vehicle_id);
       try {
-        await eventually(async () => expect(await countStored(db, vehicles)).toEqual(expected), drainMs);
+        await eventually(async () => expect(await countStored(stored, vehicles)).toEqual(expected), drainMs);
       } catch (cause) {
         const lost = await Promise.all(
-          uploaders.map((uploader, index) => describeLost(db, vehicles[index] as TestVehicle, uploader)),
+          uploaders.map((uploader, index) => describeLost(stored, vehicles[index] as TestVehicle, uploader)),
         );
         throw new Error(`acknowledged readings are not stored:\n${lost.flat().join('\n')}`, { cause });
       }
-      expect(await openGaps(db, vehicles), 'gaps in the ledger').toBe(0);
+      expect(await openGaps(stored, vehicles), 'gaps in the ledger').toBe(0);
       return expected.reduce((sum, { stored }) => sum + stored, 0);
     },
   };
