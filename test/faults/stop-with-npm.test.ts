@@ -33,7 +33,7 @@ async function npmStart() {
   return { npm, httpUrl };
 }
 
-/** The engines' processes: both children of the platform, and redis-server. */
+/** The processes of the engines: the platform, which holds the lock of Redis, the database, and redis-server. */
 async function enginePids(): Promise<ProcessIdentity[]> {
   const [redis, timescale] = [join(directory, 'redis'), join(directory, 'timescaledb')];
   const server = JSON.parse(await readFile(join(redis, 'redis-process.json'), 'utf8')) as ProcessIdentity;

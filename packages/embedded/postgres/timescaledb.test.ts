@@ -63,6 +63,10 @@ describe('a client', () => {
     ]);
   });
 
+  it('shares 16 MB of buffers, which are resident from the start', async () => {
+    expect((await pool.query('show shared_buffers')).rows).toEqual([{ shared_buffers: '16MB' }]);
+  });
+
   it('gets a database error with its SQLSTATE and can continue', async () => {
     await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
     await expect(pool.query('select $1::int / 0', [1])).rejects.toMatchObject({ code: '22012' });

@@ -1,4 +1,4 @@
-import { type EngineOptions, superviseChild } from '../process/supervise-child.ts';
+import { type EngineOptions, superviseChild } from '../process/supervise.ts';
 
 export interface EmbeddedTimescaleOptions extends EngineOptions {
   /** How long a transaction may idle while other connections wait before it ends with 25P03; 60,000 ms when undefined. */

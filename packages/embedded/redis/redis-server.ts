@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensurePassword } from '../process/password.ts';
 import { identifyProcess, isRunning, type ProcessIdentity } from '../process/process-identity.ts';
+import type { StartedProcess } from '../process/supervise.ts';
 
 /** Redis configuration that syncs every write to disk before the answer. */
 export const durableSettings = fileURLToPath(new URL('../../../infra/redis.conf', import.meta.url));
@@ -37,20 +38,24 @@ function readIdentity(path: string): ProcessIdentity | undefined {
 }
 
 /**
- * Starts `redis-server`, which syncs every write to disk before the answer, and waits until it has loaded its data.
+ * Starts `redis-server`, which syncs every write to disk before the answer, and waits until it has loaded its data. The caller
+ * must hold the directory's lock.
  * @param port 0 for any free port
+ * @param onLine called with each warning that the server prints
  * @throws RedisMissingError; an error with code EADDRINUSE for a busy port; otherwise an error with the server's last line
  */
 export async function startRedisServer(
   dataDirectory: string,
   port: number,
-): Promise<{ server: ChildProcess; port: number }> {
+  onLine: (line: string) => void = () => undefined,
+): Promise<StartedProcess> {
   const identityFile = join(dataDirectory, 'redis-process.json');
   await endOrphan(identityFile);
   for (let attempt = 1; ; attempt++) {
     const chosen = port === 0 ? randomInt(firstPort, portAfterLast) : port;
     try {
-      return { server: await startOnPort(dataDirectory, chosen, identityFile), port: chosen };
+      const server = await startOnPort(dataDirectory, chosen, identityFile, onLine);
+      return { process: server, port: chosen, durable: true, stop: () => endRedisServer(server) };
     } catch (error) {
       const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
       if (!taken || port !== 0 || attempt === portAttempts) throw error;
@@ -58,7 +63,12 @@ export async function startRedisServer(
   }
 }
 
-async function startOnPort(dataDirectory: string, port: number, identityFile: string): Promise<ChildProcess> {
+async function startOnPort(
+  dataDirectory: string,
+  port: number,
+  identityFile: string,
+  onLine: (line: string) => void,
+): Promise<ChildProcess> {
   const password = ensurePassword(dataDirectory);
   const server = spawn('redis-server', ['-', '--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -74,7 +84,7 @@ async function startOnPort(dataDirectory: string, port: number, identityFile: st
     server.once('exit', () => rmSync(identityFile, { force: true }));
   }
   await new Promise<void>((resolve, reject) => {
-    const lastLines = collectOutput(server, resolve);
+    const lastLines = collectOutput(server, resolve, onLine);
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'ENOENT' ? new RedisMissingError('redis-server is not on the PATH') : error),
     );
@@ -96,12 +106,16 @@ function guardServer(server: ChildProcess, pid: number): void {
   server.once('exit', () => guard.kill('SIGKILL'));
 }
 
-/** Keeps the last lines, prints warnings, and calls `onReady` when the server has loaded its data. */
-function collectOutput(server: ChildProcessWithoutNullStreams, onReady: () => void): string[] {
+/** Keeps the last lines, passes warnings on, and calls `onReady` when the server has loaded its data. */
+function collectOutput(
+  server: ChildProcessWithoutNullStreams,
+  onReady: () => void,
+  onLine: (line: string) => void,
+): string[] {
   const lines: string[] = [];
   const keep = (line: string): void => {
     if (lines.push(line) > 20) lines.shift();
-    if (line.includes(' # ')) console.log(line);
+    if (line.includes(' # ')) onLine(line);
     if (line.includes('Ready to accept connections')) onReady();
   };
   createInterface({ input: server.stdout }).on('line', keep);
@@ -118,7 +132,7 @@ function endError(port: number, lines: readonly string[]): Error {
 }
 
 /** Stops the server and waits for its exit. */
-export async function endRedisServer(server: ChildProcess): Promise<void> {
+async function endRedisServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   server.kill('SIGTERM');
   const timer = setTimeout(() => server.kill('SIGKILL'), 3000);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,41 +18,41 @@ export interface EngineOptions {
   onLine?: (line: string) => void;
 }
 
-/** A child process that listens on a port and is restarted on that port when it ends unexpectedly. */
-export interface SupervisedChild {
+/** A process that listens on a port. */
+export interface StartedProcess {
+  process: ChildProcess;
   port: number;
-  password: string;
+  durable: boolean;
+  /** Shuts down in order and resolves when the process has ended. */
+  stop(): Promise<void>;
+}
+
+/** A process that is restarted on its port when it ends unexpectedly. */
+export interface SupervisedProcess {
+  port: number;
   durable: boolean;
   stop(): Promise<void>;
 }
 
-interface StartedChild {
-  process: ChildProcess;
-  port: number;
-  durable: boolean;
-}
-
-/** Runs TypeScript on older versions of Node.js. */
+/** Bundles a module; missing in the image, whose Node.js runs TypeScript. */
 const runner = fileURLToPath(new URL('../../../scripts/run.mjs', import.meta.url));
 const stopGraceMs = 10_000;
 const maxRestartDelayMs = 5000;
 
-/** Starts a module as a child process and restarts it until `stop`. @throws the child's message when the first start fails */
-export async function superviseChild(
-  module: URL,
-  { dataDirectory, port: wanted = 0, onLine = () => undefined }: EngineOptions,
-  idleTransactionTimeoutMs = 0,
-): Promise<SupervisedChild> {
-  const options = { dataDirectory: resolve(dataDirectory), idleTransactionTimeoutMs };
-  let child = await startChild(module, { ...options, port: wanted }, onLine);
-  const { port, durable } = child;
+/** Starts a process and restarts it on the same port until `stop`. @throws the error of the first start */
+export async function supervise(
+  start: (port: number) => Promise<StartedProcess>,
+  { port: wanted = 0, onLine = () => undefined }: Pick<EngineOptions, 'port' | 'onLine'>,
+): Promise<SupervisedProcess> {
+  let started = await start(wanted);
+  const { port, durable } = started;
   const stopping = new AbortController();
 
   async function restart(delayMs: number): Promise<void> {
     await delay(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     if (stopping.signal.aborted) return;
     try {
-      child = await startChild(module, { ...options, port }, onLine);
+      started = await start(port);
     } catch (error) {
       onLine(`restart failed: ${error instanceof Error ? error.message : String(error)}`);
       await restart(nextDelay(delayMs));
@@ -60,29 +61,45 @@ export async function superviseChild(
   async function keepRunning(): Promise<void> {
     for (let delayMs = 0; !stopping.signal.aborted; ) {
       const startedAt = performance.now();
-      await ended(child.process);
+      await ended(started.process);
       if (stopping.signal.aborted) return;
-      const { exitCode, signalCode } = child.process;
+      const { exitCode, signalCode } = started.process;
       onLine(`ended unexpectedly (${signalCode ?? `exit code ${exitCode}`}), restarting`);
       delayMs = performance.now() - startedAt > maxRestartDelayMs ? 0 : nextDelay(delayMs);
       await restart(delayMs);
     }
-    await stopChild(child.process);
+    await started.stop();
   }
   const running = keepRunning();
   async function stop(): Promise<void> {
     stopping.abort();
-    await stopChild(child.process);
+    await started.stop();
     await running;
   }
-  return { port, password: readPassword(options.dataDirectory), durable, stop };
+  return { port, durable, stop };
+}
+
+/** Runs a module that calls `runChild` as a supervised child process. @throws the child's message when the first start fails */
+export async function superviseChild(
+  module: URL,
+  { dataDirectory, port, onLine = () => undefined }: EngineOptions,
+  idleTransactionTimeoutMs = 0,
+): Promise<SupervisedProcess & { password: string }> {
+  const options = { dataDirectory: resolve(dataDirectory), idleTransactionTimeoutMs };
+  const start = (on: number) => startChild(module, { ...options, port: on }, onLine);
+  const supervised = await supervise(start, { ...(port !== undefined && { port }), onLine });
+  return { ...supervised, password: readPassword(options.dataDirectory) };
 }
 
 const nextDelay = (delayMs: number): number => Math.min(maxRestartDelayMs, 2 * delayMs + 100);
 
-async function startChild(module: URL, options: ChildArguments, onLine: (line: string) => void): Promise<StartedChild> {
+async function startChild(
+  module: URL,
+  options: ChildArguments,
+  onLine: (line: string) => void,
+): Promise<StartedProcess> {
   const path = fileURLToPath(module);
-  const [program, ...rest] = runsTypeScript() ? [path] : [runner, path];
+  const [program, ...rest] = existsSync(runner) ? ([runner, path] as const) : ([path] as const);
   const child = fork(program, [...rest, JSON.stringify(options)], {
     // Optimizing the WebAssembly of the database takes 2 s of CPU time at each start and does not speed up statements.
     execArgv: ['--liftoff-only'],
@@ -96,7 +113,7 @@ async function startChild(module: URL, options: ChildArguments, onLine: (line: s
     await ended(child);
     throw Object.assign(new Error(answer.message), answer.portTaken ? { code: 'EADDRINUSE' } : {});
   }
-  return { process: child, port: answer.port, durable: answer.durable };
+  return { process: child, port: answer.port, durable: answer.durable, stop: () => stopChild(child) };
 }
 
 function firstAnswer(child: ChildProcess): Promise<ChildMessage> {
@@ -119,9 +136,4 @@ async function stopChild(child: ChildProcess): Promise<void> {
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-}
-
-/** Node.js runs TypeScript since 22.18; the types used here are those of Node.js 20. */
-function runsTypeScript(): boolean {
-  return 'typescript' in process.features && Boolean(process.features.typescript);
 }
