@@ -50,6 +50,9 @@ export async function openEngine(dataDirectory: string): Promise<Engine> {
   return engine;
 }
 
+/** The types of Node.js 20 declare the types of WebAssembly but not its functions. */
+declare const WebAssembly: { compile(bytes: Buffer): Promise<WebAssembly.Module> };
+
 /** The option that the engine's build passes to itself, and the one that replaces it, of the same length. */
 const sharedBuffers = { built: 'shared_buffers=128MB\0', used: 'shared_buffers=16 MB\0' };
 
