@@ -9,6 +9,7 @@ import type {
   UploadFormat,
 } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
+import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter, Histogram } from '@odograph/runtime/metrics';
 import { awaitRedis, connectRedis, type Redis } from '@odograph/runtime/redis';
@@ -270,6 +271,8 @@ export class AcknowledgementIntake {
 }
 
 const retryMs = 100;
+/** Longer than any answer takes. After a fail-over of a cluster, ioredis may lose a command and never settle its promise. */
+const attemptTimeoutMs = 15_000;
 
 interface StoreAttempts {
   /** While true, no attempt is made. */
@@ -287,7 +290,7 @@ async function addUntilStored({ isFull, add, onFailure, signal }: StoreAttempts)
   for (;;) {
     if (!isFull()) {
       try {
-        await add(jobId);
+        await within(attemptTimeoutMs, add(jobId));
         return true;
       } catch (error) {
         onFailure(error);

@@ -5,7 +5,7 @@ import { connectRedis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import fc from 'fast-check';
-import { afterEach, expect, inject, it } from 'vitest';
+import { afterEach, expect, inject, it, vi } from 'vitest';
 import { type IntakeShard, lateLane, liveLane, type ReceivedUpload, UploadIntake } from './intake.ts';
 import { openDurableQueue } from './queues.ts';
 import {
@@ -28,8 +28,10 @@ const settingsOf = (shards: number) => ({
   UPLOAD_SHARDS: shards,
 });
 
-/** Opens an intake into the queues of the settings. */
-function openIntake(settings: ReturnType<typeof settingsOf>) {
+type LiveAdd = IntakeShard['add']['uploads'];
+
+/** Opens an intake into the queues of the settings. @param change of the function that adds jobs of live uploads */
+function openIntake(settings: ReturnType<typeof settingsOf>, change = (add: LiveAdd): LiveAdd => add) {
   const registers = [new Registry()];
   const open = { isFull: false, isLateFull: false, isMemoryFull: false, fault: undefined };
   const shards = listUploadShards(settings).map((shard): IntakeShard => {
@@ -37,7 +39,7 @@ function openIntake(settings: ReturnType<typeof settingsOf>) {
     const live = openDurableQueue('uploads', shard, durability);
     const late = openDurableQueue('late-uploads', shard, durability);
     closes.push(live.close, late.close);
-    return { add: { uploads: live.add, 'late-uploads': late.add }, backlog: open };
+    return { add: { uploads: change(live.add), 'late-uploads': late.add }, backlog: open };
   });
   const stored: ReceivedUpload[] = [];
   const intake = new UploadIntake({
@@ -81,6 +83,24 @@ it('queues the uploads of a device in one shard, in order, for any device id', a
     }
   }
   expect(found).toEqual(new Map(ids.map((id) => [id, new Set([shardOf(id, 5)])])));
+});
+
+it('stores uploads once although Redis never answers the first attempt', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  closes.push(() => vi.useRealTimers());
+  const settings = settingsOf(1);
+  let attempts = 0;
+  const { intake, stored } = openIntake(settings, (add) => async (data, options) => {
+    attempts += 1;
+    await add(data, options);
+    if (attempts === 1) await new Promise(() => undefined);
+  });
+  intake.add({ deviceId: 'unit-1', payload: Buffer.from('{}'), receivedAtMs: 1 }, liveLane);
+  await vi.waitFor(() => expect(attempts).toBe(1));
+  vi.advanceTimersByTime(15_000);
+  vi.useRealTimers();
+  await eventually(async () => expect(stored).toHaveLength(1));
+  expect(await countUploadJobs(settings, createLogger('silent'))).toBe(1);
 });
 
 it('distributes devices evenly over shards, including devices with sequential ids', () => {
