@@ -119,15 +119,15 @@ async function loadStaged(
   await client.query('insert into device select * from staged_device');
 }
 
-/** SQL of a position in the list of events as this cell has it. @param rest SQL of the text behind the transaction */
+/** SQL of a cursor in the list of events of this cell. @param rest SQL of the text after the transaction */
 const shifted = (column: string, rest: string) => `case when split_part(${column}, '-', 1) = $2::text
   then concat((select feed_epoch from installation), '-', greatest(1, split_part(${column}, '-', 2)::bigint + $3::bigint), ${rest})
   else ${column} end`;
 
 /**
- * Gives rows the numbers of this cell. Transactions keep their distances, so the order of events and changes stays, and
- * positions in it stay right. Those from before the first transaction of this server get its number; a webhook that was that
- * far behind receives all of them.
+ * Renumbers rows for this cell. Transactions keep their distances, so the order of events and changes is kept and cursors stay
+ * valid. Transactions from before the first one of this server get its number; a webhook that far behind receives all of
+ * their events.
  */
 async function renumber(client: Client, manifest: MoveManifest): Promise<void> {
   const { applicationId: id, feedEpoch, transaction, countedUntil } = manifest;
@@ -236,7 +236,7 @@ async function loadRest(
   }
   await inTransaction(client, async () => {
     await disableTriggers(client);
-    // It returns to a cell that it had left.
+    // The application returns to a cell that it had left.
     await client.query('delete from application where id = $1', [manifest.applicationId]);
     for (const table of tables) {
       if (table.name === 'reading') continue;
@@ -270,7 +270,7 @@ export interface MoveIn {
 
 /**
  * Loads an application, which stays inactive. Repeatable, also after an interruption.
- * @returns the receipt, for which the source gives the application up
+ * @returns the receipt, which hand-over requires
  * @throws Error when the files are damaged or do not fit into this cell
  */
 export async function moveIn(config: Config, databaseUrl: string, { directory, passphrase }: MoveIn): Promise<object> {
@@ -323,7 +323,7 @@ export async function activate(databaseUrl: string, appId: string, release: stri
     if (move.state !== 'arriving') return { appId, active: true };
     await inTransaction(client, async () => {
       await client.query('update application set moving_since = null where id = $1', [move.applicationId]);
-      // The move was no silence of the devices.
+      // The devices were not silent while their application moved.
       await client.query(`update alarm_rule set active_from = now() where application_id = $1 and kind = 'silent'`, [
         move.applicationId,
       ]);

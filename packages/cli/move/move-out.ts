@@ -35,7 +35,7 @@ import {
 
 const compress = promisify(gzip);
 
-/** What the last move of an application is about to do, as this cell knows it. */
+/** The state of the last move of an application, as recorded in this cell. */
 export interface Move {
   readonly applicationId: number;
   readonly state: 'leaving' | 'left' | 'purged' | 'arriving' | 'arrived';
@@ -60,7 +60,7 @@ export async function inTransaction<Result>(client: Client, run: () => Promise<R
 
 const lockClass = 7_305_116;
 
-/** Opens a connection as one command at a time has it for an application; its end lets the next one begin. */
+/** Opens a connection that locks the application, so that one command at a time moves it; closing it releases the lock. */
 export async function openMove(databaseUrl: string, appId: string): ReturnType<typeof openConnection> {
   const connection = await openConnection(databaseUrl, 'move');
   const { rows } = await connection.client.query<{ locked: boolean }>(
@@ -171,7 +171,7 @@ async function writeTable(client: Client, table: ApplicationTable, { directory, 
   return { name, rows, sha256, files };
 }
 
-/** Writes the tables with sealed values, sealed under the key of the files; nothing changes in the database. */
+/** Writes the tables with sealed values, resealed under the key of the files, and rolls the changes back. */
 async function writeSealed(
   client: Client,
   tables: readonly ApplicationTable[],
@@ -192,7 +192,7 @@ async function writeSealed(
   }
 }
 
-/** Where the snapshot of the files is in the history of this cell. */
+/** The position of the snapshot in the history of this cell. */
 interface Snapshot extends Pick<MoveManifest, 'cell' | 'feedEpoch' | 'transaction' | 'countedUntil' | 'migrations'> {
   readonly snapshot: string;
 }
@@ -205,7 +205,7 @@ async function readSnapshot(client: Client): Promise<Snapshot> {
   return { ...rows[0], migrations: await readSchema(client) };
 }
 
-/** Writes all rows of an application, with the manifest last, and stores what releases it. */
+/** Writes all rows of an application, the manifest last, and stores the release. */
 async function writeFiles(
   client: Client,
   { applicationId, appId }: { applicationId: number; appId: string },
@@ -280,7 +280,8 @@ export async function moveOut(config: Config, engines: Engines, options: MoveOut
 }
 
 /**
- * Gives an application up for good, for the receipt of the cell that has loaded it. Repeatable.
+ * Gives an application up for good. Repeatable.
+ * @param receipt proves that the other cell has loaded it
  * @returns the release, with which the other cell activates it
  * @throws Error for another receipt, and when something was stored after the files were written
  */
@@ -317,7 +318,7 @@ export async function handOver(databaseUrl: string, appId: string, receipt: stri
   }
 }
 
-/** Keeps the row of an application: operators may be limited to it, which they stay if it returns. */
+/** Keeps the row of a purged application: operators who are limited to it remain so if it returns. */
 async function keepTombstone(client: Client, appId: string): Promise<void> {
   await client.query('update application set deleted_at = coalesce(deleted_at, now()) where app_id = $1', [appId]);
   await client.query(`update application_move set state = 'purged' where app_id = $1`, [appId]);

@@ -32,7 +32,7 @@ export const sharedTables: Readonly<Record<string, { readonly key: string; reado
   can_database: { key: 'model', compared: "- 'imported_at'" },
 };
 
-/** Columns that the target numbers anew, in the same order: later rows there have higher numbers. */
+/** Columns that the target renumbers, in the same order: later rows there have higher numbers. */
 const renumbered: Readonly<Record<string, string>> = { command: 'position', webhook_attempt: 'id' };
 
 /** Tables that have rows of an application only through a row of these tables, the decisive one first. */
@@ -152,7 +152,7 @@ const contexts: Readonly<Record<SealedPurpose, (id: string, version: number) => 
 
 export const sealedTables: ReadonlySet<string> = new Set(sealedColumns.map(({ table }) => table));
 
-/** Seals the values of an application anew. @throws Error for a value that no key opens */
+/** Reseals the values of an application. @throws Error for a value that no key opens */
 export async function resealValues(
   client: Client,
   tables: readonly ApplicationTable[],
