@@ -5,6 +5,8 @@ import { EventClient } from '@odograph/query/live/event-client.fixture';
 import type { TestApplication, TestVehicle } from '@odograph/testkit/fixtures';
 
 const pauseMs = 250;
+/** A vehicle holds at most 2,000 bookings that have not ended; a run takes 30 minutes. */
+const bookingPauseMs = 1000;
 /** Each IDEMPOTENCY_KEY_IN_USE takes 5 s; by then the process of the first request has stopped. */
 const maxInUse = 4;
 
@@ -44,7 +46,7 @@ export class ApiClients {
       ...vehicles.flatMap((vehicle) => [
         this.#repeat(() => this.#lock(vehicle)),
         this.#repeat(() => this.#read(vehicle, foreignVehicle)),
-        this.#repeat((turn) => this.#book(vehicle, turn)),
+        this.#repeat((turn) => this.#book(vehicle, turn), bookingPauseMs),
       ]),
       this.#watch(new Set(vehicles.map(({ id }) => id))),
     ]);
@@ -56,10 +58,10 @@ export class ApiClients {
     await this.#done;
   }
 
-  async #repeat(act: (turn: number) => Promise<void>): Promise<void> {
+  async #repeat(act: (turn: number) => Promise<void>, everyMs = pauseMs): Promise<void> {
     for (let turn = 0; this.#isRunning; turn += 1) {
       await act(turn);
-      await delay(pauseMs);
+      await delay(everyMs);
     }
   }
 
