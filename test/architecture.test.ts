@@ -18,6 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   database: ['contracts', 'runtime'],
   'event-list': ['contracts', 'database'],
   queue: ['contracts', 'runtime'],
+  mail: ['runtime'],
   http: ['contracts', 'runtime'],
   sessions: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless', 'codec'],
@@ -34,6 +35,7 @@ const serviceMayImport = [
   'queue',
   'sessions',
   'http',
+  'mail',
   'map-tiles',
 ];
 /** Files of the platform that the image leaves out; like tests, they may use devDependencies. */

@@ -113,6 +113,7 @@ const partners = {
   MQTT_TLS_CLIENT_CRL: 'MQTT_TLS_CLIENT_CA',
   HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',
   TELTONIKA_TLS_PORT: 'MQTT_TLS_CERTIFICATE',
+  SMTP_URL: 'MAIL_FROM',
 } as const;
 
 /** Names the partners that are missing; a port of 0 is closed and needs none. */

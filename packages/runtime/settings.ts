@@ -203,6 +203,20 @@ export const Settings = Type.Object({
   MAP_ATTRIBUTION: Type.Optional(
     Type.String({ maxLength: 500, absent: 'that of the file', description: 'who made the map, to be shown on it' }),
   ),
+  PUBLIC_URL: httpUrl(
+    'address at which people reach the console, for links in messages: `https://fleet.example.com`',
+    'none: messages hold no links',
+  ),
+  SMTP_URL: optional('^smtps?://', {
+    rule: 'must begin with smtp:// or smtps://',
+    description:
+      'mail server, such as `smtps://user:password@mail.example.com:465`. `smtp://` uses TLS where the server offers it; with `?requireTLS=true`, and for `smtps://`, the certificate must be valid ([notifications.md](notifications.md))',
+    absent: 'none: no e-mail is sent',
+  }),
+  MAIL_FROM: optional('^(?:[^<>\\r\\n]*<)?[^\\s<>@]+@[A-Za-z0-9.-]+>?$', {
+    rule: 'must be an e-mail address, such as Odograph <fleet@example.com>',
+    description: 'sender of e-mail',
+  }),
   HOME_ASSISTANT_MQTT_URL: mqttUrl(
     'broker of Home Assistant, with user and password ([home-assistant.md](home-assistant.md))',
   ),
