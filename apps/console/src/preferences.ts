@@ -1,12 +1,13 @@
 import { effect, signal } from '@preact/signals';
 import { assign } from './signals.ts';
+import type { Language } from './texts/languages.ts';
 
 const storageKey = 'odograph-preferences';
 
 /** The preferences of this browser. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
-  readonly language: 'system' | 'en' | 'fr';
+  readonly language: 'system' | Language;
   readonly units: 'metric' | 'imperial';
   /** The time zone of every time shown: that of the browser, or UTC. */
   readonly zone: 'local' | 'utc';

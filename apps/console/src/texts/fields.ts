@@ -1,6 +1,6 @@
 import { type FieldFacts, quantityFields, readingFields, sensorFields } from '@odograph/contracts/fields';
 import { formatQuantity, formatTime } from './format.ts';
-import { language, texts } from './texts.ts';
+import { type Lookup, lookUp, texts } from './texts.ts';
 
 type Facts = Readonly<Record<string, FieldFacts>>;
 const groups: Readonly<Record<string, Facts>> = readingFields;
@@ -15,14 +15,17 @@ export function factsOfSeries(field: string): FieldFacts | undefined {
   return group === 'sensors' ? sensorFields[key] : quantities[field];
 }
 
-const translate = ({ name: [en, fr] }: FieldFacts): string => (language.value === 'fr' ? fr : en);
+type Names<Tables> = { readonly [Group in keyof Tables]: Readonly<Record<keyof Tables[Group], string>> };
+
+const names = (): Names<typeof readingFields> & Readonly<Record<'sensors', Lookup>> => texts.value.fields;
 
 /** Names a field of series: `can.rpm` is rpm; the key of a sensor follows the sensor's name. */
 export function nameOfSeries(field: string): string {
-  const facts = factsOfSeries(field);
+  const { location, status, electric, sensors } = names();
   const [group, ...parts] = partsOf(field);
-  if (group === 'sensors') return [parts[0], facts ? translate(facts) : parts[1]].join(' · ');
-  return facts ? translate(facts) : group === 'can' ? parts.join(' ') : field;
+  if (group === 'sensors') return [parts[0], sensors[parts[1] ?? ''] ?? parts[1]].join(' · ');
+  const quantities: Lookup = { ...location, ...status, ...electric };
+  return quantities[field] ?? (group === 'can' ? parts.join(' ') : field);
 }
 
 /** A value of the platform, in a field of a group or under a free name in CAN data or sensors. */
@@ -45,8 +48,8 @@ export function inOrder<Value extends NamedValue>(values: readonly Value[]): Val
 
 /** Names a latest value; a free name stays. */
 export function nameOfValue({ group, name, field = name }: NamedValue): string {
-  const facts = groups[group]?.[name];
-  return facts ? translate(facts) : nameOfSeries(field);
+  const groups: Readonly<Record<string, Lookup>> = names();
+  return groups[group]?.[name] ?? nameOfSeries(field);
 }
 
 /** The decimals of a value without facts: none for whole numbers. */
@@ -66,5 +69,5 @@ export function formatValue(value: string | number | boolean, facts: FieldFacts 
   const text = String(value);
   const number = text.trim() === '' ? Number.NaN : Number(text);
   if (Number.isFinite(number)) return formatNumeric(number, facts, unit);
-  return /^\d{4}-\d\d-\d\dT/.test(text) ? formatTime(text) : (texts.value.vehiclePage.words[text] ?? text);
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? formatTime(text) : (lookUp(texts.value.vehiclePage.words, text) ?? text);
 }

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { preferences } from '../preferences.ts';
-import { language } from './texts.ts';
-import { chooseLocale, decimalsOfStep, shownUnit, toShown } from './units.ts';
+import { locale } from './texts.ts';
+import { decimalsOfStep, shownUnit, toShown } from './units.ts';
 
 /** The time now, UNIX milliseconds, exact to ten seconds; what shows an age follows it. */
 const now = signal(Date.now());
@@ -10,7 +10,6 @@ setInterval(() => {
 }, 10_000);
 
 const zone = computed(() => (preferences.value.zone === 'utc' ? { timeZone: 'UTC' } : {}));
-const locale = computed(() => chooseLocale(language.value, navigator.languages));
 const format = (options: Intl.DateTimeFormatOptions) =>
   computed(() => new Intl.DateTimeFormat(locale.value, { ...options, ...zone.value }));
 

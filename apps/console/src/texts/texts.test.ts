@@ -1,32 +1,105 @@
-import { readingFields, sensorFields } from '@odograph/contracts/fields';
-import { expect, it } from 'vitest';
-import type { TextTree } from './text-tree.ts';
-import { tree } from './tree.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Language, languages } from './languages.ts';
+import { formatMessage, splitKey, type TextTable } from './messages.ts';
 
-/** Words that are the same in English and French, and proper names. */
-const shared: readonly string[] = [
-  ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Bluetooth'],
-  ...['Broker', 'CAN', 'CSV', 'Console', 'Device ID', 'Distance', 'English', 'Français'],
-  ...['GBFS', 'IMEI', 'Images', 'Interface', 'Latitude', 'Longitude', 'Mode', 'Note'],
-  ...['Odograph', 'OwnTracks', 'Pause', 'Port', 'Redis', 'Satellites', 'Secret', 'Session'],
-  ...['Sessions', 'Source', 'Sources', 'Style', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'Type'],
-  ...['URI', 'URL', 'UTC', 'VIN', 'Webhook', 'Webhooks', 'appId', 'appKey'],
-  ...['durable', 'flespi', 'limit_messages', 'signal', 'test', 'version 1'],
-  ...['Description', 'Diesel', 'Exports', 'Format', 'GPX', 'GeoJSON', 'NDJSON', 'Parquet', 'Propulsion', '–'],
+/** Proper names, and words that no language translates. */
+const sameEverywhere: readonly string[] = [
+  ...['Bluetooth', 'CAN', 'CSV', 'GBFS', 'GPX', 'GeoJSON', 'IMEI', 'NDJSON', 'Odograph', 'OwnTracks', 'Parquet'],
+  ...['Redis', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'URI', 'URL', 'UTC', 'VIN', 'appId', 'appKey', 'flespi'],
+  ...['limit_messages', '–', 'durable'],
 ];
 
-/** Lists the texts of a tree that are the same in both languages. */
-function sameTexts(texts: TextTree): string[] {
-  return Object.values(texts).flatMap((text) => {
-    const pair = typeof text === 'function' ? (text as (...parameters: string[]) => unknown)('1', '2', '3') : text;
-    if (!Array.isArray(pair)) return sameTexts(pair as TextTree);
-    return pair[0] === pair[1] ? [String(pair[0])] : [];
+/** Words that a language has in common with English. */
+const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
+  fr: [
+    ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Broker', 'Console'],
+    ...['Description', 'Device ID', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude'],
+    ...['Longitude', 'Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions'],
+    ...['Source', 'Sources', 'Style', 'Type', 'Webhook', 'Webhooks', 'signal', 'test', 'version {version}'],
+  ],
+};
+
+/** Texts that may be more than twice as long as in English. */
+const longTexts: readonly string[] = ['accounts.resetPassword', 'audit.done.reset'];
+
+const read = (code: string): TextTable => JSON.parse(readFileSync(join(import.meta.dirname, `${code}.json`), 'utf8'));
+
+/** Lists the texts of a table by their whole keys. */
+const textsIn = (table: TextTable, prefix = ''): [key: string, text: string][] =>
+  Object.entries(table).flatMap(([name, text]) => {
+    const key = `${prefix}${name}`;
+    return typeof text === 'string' ? [[key, text] as [string, string]] : textsIn(text, `${key}.`);
+  });
+
+const parametersOf = (key: string): readonly string[] => splitKey(key.slice(key.lastIndexOf('.') + 1)).parameters ?? [];
+
+/** Formats a text with a count, and with the names of its other parameters as their values. */
+function sampleOf(key: string, text: string, code: string, count = 10): string {
+  const values = parametersOf(key).map((name) => [name, name === 'count' ? count : name] as const);
+  return formatMessage(text, Object.fromEntries(values), code);
+}
+
+const counts = Array.from({ length: 101 }, (_unused, count) => count);
+
+/** Describes the fault of a text; undefined for none. */
+function faultOf(key: string, text: string, code: string): string | undefined {
+  const unused = parametersOf(key).filter((name) => !new RegExp(`\\{${name}[,}]`).test(text));
+  if (unused.length > 0) return `does not use {${unused.join('}, {')}}`;
+  const rules = new Intl.PluralRules(code);
+  const categories = text.includes(', plural, ')
+    ? new Set(['other', ...counts.map((count) => rules.select(count))])
+    : [];
+  const missing = [...categories].filter((category) => !text.includes(` ${category} {`));
+  if (missing.length > 0) return `has no form for ${missing.join(', ')}`;
+  const hasBraces = counts.some((count) => /[{}]/.test(sampleOf(key, text, code, count)));
+  return hasBraces ? 'has an unknown parameter or a superfluous brace' : undefined;
+}
+
+const english = textsIn(read('en'));
+
+/** Lists what a translator has still to do. */
+function unfinishedIn(code: Language): string[] {
+  const own = new Map(textsIn(read(code)));
+  const allowed = [...sameEverywhere, ...(sameAsEnglish[code] ?? [])];
+  return english.flatMap(([key, text]) => {
+    const translated = own.get(key);
+    if (!translated) return [`${key}: missing`];
+    if (translated === text && !allowed.includes(text)) return [`${key}: same as in English`];
+    const [length, limit] = [sampleOf(key, translated, code).length, 2 * sampleOf(key, text, 'en').length];
+    return limit > 24 && length > limit && !longTexts.includes(key)
+      ? [`${key}: more than twice as long as in English`]
+      : [];
   });
 }
 
-it('every text is translated, unless it is listed as the same in both languages', () => {
-  const fields = Object.values({ ...readingFields, sensorFields }).flatMap((group) => Object.values(group));
-  const named = Object.fromEntries(fields.map(({ name }, index) => [index, name]));
-  const same = [...sameTexts(tree), ...sameTexts(named)];
-  expect(same.filter((text) => !shared.includes(text))).toEqual([]);
+it('there is a file of texts for each language', () => {
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
+  expect(files.sort()).toEqual(
+    Object.keys(languages)
+      .map((code) => `${code}.json`)
+      .sort(),
+  );
+});
+
+describe.each(Object.keys(languages) as Language[])('the texts in %s', (code) => {
+  const own = textsIn(read(code));
+
+  it('have the keys of the English ones, use their parameters, and have every plural form', () => {
+    const keys = new Set(english.map(([key]) => key));
+    const faults = own.map(([key, text]) => [key, keys.has(key) ? faultOf(key, text, code) : 'is not in en.json']);
+    expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
+  });
+
+  it.skipIf(code === 'en')(
+    'are complete, translated and of a fitting length, unless the language is in preparation',
+    () => {
+      const unfinished = unfinishedIn(code);
+      const { isComplete } = languages[code];
+      if (!isComplete)
+        console.info([`${code}: ${unfinished.length} texts of ${english.length}`, ...unfinished].join('\n'));
+      expect(isComplete ? unfinished : []).toEqual([]);
+    },
+  );
 });

@@ -1,37 +1,46 @@
-import { computed } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { preferences } from '../preferences.ts';
-import type { Pair, TextTree } from './text-tree.ts';
-import { tree } from './tree.ts';
+import english from './en.json';
+import { chooseLanguage, chooseLocale, type Language, languages } from './languages.ts';
+import { makeTexts, type TextTable } from './messages.ts';
 
-/** A tree of texts in one language. */
-type Translated<Tree> = {
-  readonly [Name in keyof Tree]: Tree[Name] extends Pair
-    ? string
-    : Tree[Name] extends (...parameters: infer Parameters) => Pair
-      ? (...parameters: Parameters) => string
-      : Translated<Tree[Name]>;
-};
+const tables = import.meta.glob<TextTable>(['./*.json', '!./en.json'], { import: 'default' });
 
-function translate(texts: TextTree, column: 0 | 1): object {
-  const entries = Object.entries(texts).map(([name, text]) => {
-    if (typeof text === 'function') return [name, (...parameters: never[]) => text(...parameters)[column]];
-    return [name, Array.isArray(text) ? text[column] : translate(text as TextTree, column)];
-  });
-  return Object.fromEntries(entries);
-}
+const loaded = signal<{ readonly language: Language; readonly table: TextTable }>({ language: 'en', table: {} });
 
-const languages = {
-  en: translate(tree, 0) as Translated<typeof tree>,
-  fr: translate(tree, 1) as Translated<typeof tree>,
-};
+/** The language of the page. */
+export const language = computed(() => loaded.value.language);
 
-/** The language of the texts: the one chosen, else the first of the browser's that there is, else English. */
-export const language = computed<'en' | 'fr'>(() => {
-  const chosen = preferences.value.language;
-  if (chosen !== 'system') return chosen;
-  const known = navigator.languages.map((tag) => tag.slice(0, 2)).find((code) => code === 'en' || code === 'fr');
-  return known === 'fr' ? 'fr' : 'en';
-});
+/** The locale of numbers and dates. */
+export const locale = computed(() => chooseLocale(language.value, navigator.languages));
 
 /** Every text of the console in the language of the page. */
-export const texts = computed(() => languages[language.value]);
+export const texts = computed(() => makeTexts(english, loaded.value.table, locale.value));
+
+/** Texts by a name that comes from the platform, which may send one that has no text. */
+export type Lookup = Readonly<Record<string, string>>;
+
+/** Finds the text of a name that comes from the platform. */
+export const lookUp = (texts: Lookup, name: string): string | undefined => texts[name];
+
+const wanted = computed(() => chooseLanguage(preferences.value.language, navigator.languages));
+
+async function load(code: Language): Promise<void> {
+  const table = await tables[`./${code}.json`]?.();
+  // The person may have chosen another one in the meantime.
+  if (wanted.value === code) loaded.value = { language: code, table: table ?? {} };
+}
+
+/** Loads the chosen language, and each one chosen later. The page keeps the former one until a language is loaded. */
+export async function followLanguage(): Promise<void> {
+  effect(() => {
+    document.documentElement.lang = language.value;
+    document.documentElement.dir = languages[language.value].direction;
+  });
+  let loading: Promise<void> = Promise.resolve();
+  effect(() => {
+    // Without its file, such as after an upgrade of the platform, the page stays in the former language.
+    loading = load(wanted.value).catch(() => undefined);
+  });
+  await loading;
+}

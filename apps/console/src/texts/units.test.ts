@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseLocale, decimalsOfStep, fromInput, toInput, toInputLimits } from './units.ts';
+import { chooseLocale } from './languages.ts';
+import { decimalsOfStep, fromInput, toInput, toInputLimits } from './units.ts';
 
 /** Radii as a person types them, with at most three decimals. */
 const typed = fc.integer({ min: 33_000, max: 1_640_000_000 }).map((thousandths) => thousandths / 1000);

@@ -64,9 +64,3 @@ export function decimalsOfStep(step: number): number {
   const digits = /(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(Number(step.toPrecision(10))));
   return Math.min(10, Math.max(0, (digits?.[1]?.length ?? 0) - Number(digits?.[2] ?? 0)));
 }
-
-/** Chooses the locale of numbers and dates: the browser's first one in this language, which names the region. */
-export function chooseLocale(language: 'en' | 'fr', ofBrowser: readonly string[]): string {
-  const fallback = { en: 'en-GB', fr: 'fr-FR' };
-  return ofBrowser.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? fallback[language];
-}

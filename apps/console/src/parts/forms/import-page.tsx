@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
-import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 import { SaveButton } from '../layout/copy.tsx';
@@ -19,9 +18,9 @@ interface ImportTexts {
   /** Explains the file. */
   readonly text: string;
   readonly writing: string;
-  readonly sound: (name: string, lines: string) => string;
+  readonly sound: (name: string, count: number) => string;
   /** The label of the button. */
-  readonly create: (lines: string) => string;
+  readonly create: (count: number) => string;
 }
 
 interface ImportOptions<Answer extends Outcome> {
@@ -118,15 +117,13 @@ function FileChoice({ file, columns, text, children, checked, action, onChoose, 
             {checked ? text.writing : imports.checking}
           </p>
         )}
-        {sound && !action.isRunning && (
-          <p class="notice good">{text.sound(sound.name, formatNumber(sound.outcome.lines))}</p>
-        )}
+        {sound && !action.isRunning && <p class="notice good">{text.sound(sound.name, sound.outcome.lines)}</p>}
       </div>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       {sound && (
         <div class="row">
           <Button kind="primary" disabled={action.isRunning} onClick={() => onWrite(sound)}>
-            {text.create(formatNumber(sound.outcome.lines))}
+            {text.create(sound.outcome.lines)}
           </Button>
         </div>
       )}
@@ -169,7 +166,7 @@ export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer
           {file.value && file.value.outcome.faults.length > 0 && (
             <>
               <p class="notice wrong" role="alert">
-                {imports.faults(formatNumber(file.value.outcome.faults.length), formatNumber(file.value.outcome.lines))}
+                {imports.faults(file.value.outcome.faults.length, file.value.outcome.lines)}
               </p>
               <FaultTable faults={file.value.outcome.faults} />
             </>

@@ -4,7 +4,6 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Pages } from '../../api/use-pages.ts';
 import { assign } from '../../signals.ts';
-import { formatNumber } from '../../texts/format.ts';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 
 const rowHeight = 35;
@@ -29,7 +28,7 @@ interface DataTableOptions<Row> {
   readonly sort: string;
   readonly onSort: (sort: string) => void;
   /** Names so many rows. */
-  readonly count: (total: number, formatted: string) => string;
+  readonly count: (total: number) => string;
   /** The title of a table without rows. */
   readonly empty: string;
 }
@@ -102,7 +101,7 @@ export function DataTable<Row>({ label, pages, columns, keyOf, sort, onSort, cou
   if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const first = Math.max(0, Math.floor(top.value / rowHeight) - spare);
   const last = Math.min(rows.rows.length, Math.ceil((top.value + height.value) / rowHeight) + spare);
-  const total = count(rows.total, formatNumber(rows.total));
+  const total = count(rows.total);
   return (
     <section
       class={`data-table${failure ? ' stale' : ''}`}

@@ -6,7 +6,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 import { Confirm, Dialog } from '../forms/dialog.tsx';
 import { Form } from '../forms/fields.tsx';
 import { VehicleForm } from '../forms/vehicle-form.tsx';
@@ -68,7 +68,7 @@ function HexDump({ bytes, place }: { bytes: Uint8Array; place: Span | undefined 
 
 /** Describes a fault by its reason, its field and the rule that it breaks. */
 function faultText({ reason, field, message }: Upload['faults'][number]): string {
-  const name = texts.value.quarantine.reasons[reason] ?? reason;
+  const name = lookUp(texts.value.quarantine.reasons, reason) ?? reason;
   return [name, field, message].filter((part) => part !== undefined).join(' · ');
 }
 

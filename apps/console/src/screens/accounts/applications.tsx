@@ -10,7 +10,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { navigate } from '../../router.ts';
 import { hasRole, operatorApplications, readSession } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import { formatDay, formatFull, formatNumber } from '../../texts/format.ts';
+import { formatDay, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type Settings = Schema<'ApplicationSettings'>;
@@ -133,7 +133,7 @@ function Key({ appId }: { appId: string }) {
       <h2>{text.tokens}</h2>
       {appKey.value && <ShownOnce entries={[[text.appKey, appKey.value]]} />}
       <div role="status">
-        {ended.value !== undefined && <p class="notice good">{text.sessionsEnded(formatNumber(ended.value))}</p>}
+        {ended.value !== undefined && <p class="notice good">{text.sessionsEnded(ended.value)}</p>}
       </div>
       <div class="row start">
         <ActionButton action={text.newKey} title={text.newKeyTitle(appId)} onConfirm={rotate}>

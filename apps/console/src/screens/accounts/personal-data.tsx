@@ -11,7 +11,7 @@ import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 
 interface DataOptions<Found> {
   readonly title: string;
@@ -76,7 +76,7 @@ function PersonFound({ person, onErased }: { person: FoundPerson; onErased: (pse
       <h3>{id}</h3>
       <dl>
         {kinds.map(([kind, rows]) => [
-          <dt key={kind}>{text.kinds[kind] ?? kind}</dt>,
+          <dt key={kind}>{lookUp(text.kinds, kind) ?? kind}</dt>,
           <dd key={`${kind} count`}>{formatNumber(rows.length)}</dd>,
         ])}
       </dl>

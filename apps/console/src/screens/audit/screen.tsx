@@ -7,8 +7,8 @@ import { Button } from '../../parts/layout/button.tsx';
 import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { session } from '../../session.ts';
-import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { formatFull, formatTime } from '../../texts/format.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 
 type Row = Schema<'AuditRow'>;
 type Operator = Schema<'SignedInOperator'>;
@@ -71,8 +71,8 @@ function actionText(action: string): string {
   const [subject = '', ...rest] = action.split('.');
   const done = rest.join('.');
   const flagTexts: Readonly<Record<string, string>> = flags;
-  const known = text.done[done] ?? commands.actions[done.toUpperCase()] ?? flagTexts[done] ?? done;
-  return text.actionOf(text.subjects[subject] ?? subject, known);
+  const known = lookUp(text.done, done) ?? lookUp(commands.actions, done.toUpperCase()) ?? flagTexts[done] ?? done;
+  return text.actionOf(lookUp(text.subjects, subject) ?? subject, known);
 }
 
 function AuditLine({ row }: { row: Row }) {
@@ -86,7 +86,7 @@ function AuditLine({ row }: { row: Row }) {
           <span class="audit-actor">{row.actor}</span>
           <span class="audit-subject muted">{row.subject}</span>
           <span class={isUsual ? 'muted' : 'audit-unusual'}>
-            {texts.value.audit.outcomes[row.outcome] ?? row.outcome}
+            {lookUp(texts.value.audit.outcomes, row.outcome) ?? row.outcome}
           </span>
         </summary>
         <Details row={row} />
@@ -134,7 +134,7 @@ function Verification() {
         sound: ok,
         message: faulty?.fault
           ? text.altered(faulty.appId ?? text.platform, faulty.fault.position)
-          : text.sound(formatNumber(rows), chains.length),
+          : text.sound(rows, chains.length),
       };
     } catch (error) {
       state.value = { sound: false, message: messageOf(error) };

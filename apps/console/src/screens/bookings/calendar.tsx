@@ -9,7 +9,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { address } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import { formatFull, formatNumber, formatShortDay, formatTime } from '../../texts/format.ts';
+import { formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   type Booking,
@@ -315,7 +315,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
           onNew={(vehicle) => assign(task, { kind: 'new', vehicle })}
         />
       )}
-      {data && data.hiddenCount > 0 && <p class="muted">{text.hidden(formatNumber(data.hiddenCount))}</p>}
+      {data && data.hiddenCount > 0 && <p class="muted">{text.hidden(data.hiddenCount)}</p>}
       {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={interval.from} onDone={done} />}
     </>
   );

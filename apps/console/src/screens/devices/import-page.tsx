@@ -10,7 +10,6 @@ import {
 } from '../../parts/devices/settings.tsx';
 import { ImportPage } from '../../parts/forms/import-page.tsx';
 import { csvOf, SaveButton } from '../../parts/layout/copy.tsx';
-import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type ImportedDevice = Schema<'ImportedDevice'>;
@@ -76,16 +75,16 @@ function CreatedDevices({ devices, models, addresses }: ImportResult) {
   return (
     <>
       <p class="notice good" role="status">
-        {text.importDone(formatNumber(devices.length))}
+        {text.importDone(devices.length)}
       </p>
-      {mqtt.length > 0 && <Group title={text.importMqtt(formatNumber(mqtt.length))} file={mqttFile} />}
+      {mqtt.length > 0 && <Group title={text.importMqtt(mqtt.length)} file={mqttFile} />}
       {teltonika.length > 0 && (
-        <TeltonikaSettings title={text.importTeltonika(formatNumber(teltonika.length))} urls={addresses.teltonika}>
+        <TeltonikaSettings title={text.importTeltonika(teltonika.length)} urls={addresses.teltonika}>
           <SaveButton name="devices-teltonika.csv" type="text/csv" content={teltonikaFile} title={text.downloadImeis} />
         </TeltonikaSettings>
       )}
       {source.length > 0 && (
-        <Group title={text.importSource(formatNumber(source.length))} file={['devices-passwords.csv', passwords]}>
+        <Group title={text.importSource(source.length)} file={['devices-passwords.csv', passwords]}>
           <p>{text.sourceText}</p>
         </Group>
       )}

@@ -143,7 +143,7 @@ export function DevicesTable() {
         keyOf={({ deviceId }) => deviceId}
         sort={request.sort}
         onSort={(sort) => isSortColumn(sort) && open({ ...request, sort })}
-        count={(total, formatted) => (total === 1 ? text.countOne : text.count(formatted))}
+        count={text.count}
         empty={request.search || request.filters.length > 0 ? text.noMatch : text.none}
       />
     </div>

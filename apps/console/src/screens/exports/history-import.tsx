@@ -219,7 +219,7 @@ function Faults({ name, run: { progress, faults } }: { name: string; run: Run })
   const lines = faults.map(({ line, column, message }) => [String(line), column, message]);
   return (
     <>
-      <p class="notice late">{text.faults(formatNumber(shown.length), formatNumber(progress.faults))}</p>
+      <p class="notice late">{text.faults(shown.length, progress.faults)}</p>
       <div class="row start">
         <SaveButton
           name={`${name}.faults.csv`}

@@ -9,7 +9,7 @@ import { ApplicationPage } from '../../parts/layout/application-page.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole, isOperator, mayChange } from '../../session.ts';
-import { formatBytes, formatFull, formatNumber, formatPercent, formatTime } from '../../texts/format.ts';
+import { formatBytes, formatFull, formatPercent, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ExportForm } from './export-form.tsx';
 import { HistoryImport } from './history-import.tsx';
@@ -32,7 +32,7 @@ function Progress({ job }: { job: Job }) {
   const { exports: text, labelled } = texts.value;
   const { state, progress, rows, bytes, reason, expiresAt } = job;
   if (state === 'FAILED') return <p class="notice wrong">{labelled(text.states.FAILED, reason ?? '')}</p>;
-  const amount = `${text.rows(formatNumber(rows))} · ${formatBytes(bytes)}`;
+  const amount = `${text.rows(rows)} · ${formatBytes(bytes)}`;
   const kept = expiresAt === undefined ? '' : ` · ${text.keptUntil(formatTime(expiresAt))}`;
   if (state === 'DONE') return <p class="muted">{`${text.states.DONE} · ${amount}${kept}`}</p>;
   const percent = formatPercent(Math.floor(progress * 100));

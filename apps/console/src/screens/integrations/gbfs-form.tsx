@@ -6,7 +6,7 @@ import { errorOf, Field, NumberInput, SelectField } from '../../parts/forms/fiel
 import { nameVehicles, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { assign } from '../../signals.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 import {
   type GbfsSettings,
   keepLanguages,
@@ -114,7 +114,7 @@ function NumberField({ draft, failure, path, label, spec }: FieldOptions) {
   const { rate, withRate } = isRate ? rateOf(draft.value, path) : { rate: undefined, withRate: undefined };
   const value = isRate ? rate : readPath(draft.value, path);
   return (
-    <Field label={label} hint={texts.value.gbfs.hints[spec.name]} error={errorOf(failure, path)}>
+    <Field label={label} hint={lookUp(texts.value.gbfs.hints, spec.name)} error={errorOf(failure, path)}>
       {(input) => (
         <NumberInput
           {...input}
@@ -131,7 +131,7 @@ function NumberField({ draft, failure, path, label, spec }: FieldOptions) {
 
 function TextField({ draft, failure, path, label, spec }: FieldOptions) {
   return (
-    <Field label={label} hint={texts.value.gbfs.hints[spec.name]} error={errorOf(failure, path)}>
+    <Field label={label} hint={lookUp(texts.value.gbfs.hints, spec.name)} error={errorOf(failure, path)}>
       {(input) => (
         <input
           {...input}
@@ -163,7 +163,7 @@ function FlagField({ draft, path, label }: FieldOptions) {
 
 function ChoiceField({ draft, path, label, spec }: FieldOptions) {
   const { gbfs: text } = texts.value;
-  const options = (spec.options ?? []).map((word) => [word, text.words[word] ?? word] as const);
+  const options = (spec.options ?? []).map((word) => [word, lookUp(text.words, word) ?? word] as const);
   return (
     <SelectField
       label={label}

@@ -10,7 +10,7 @@ import { CopyRows, SaveButton } from '../../parts/layout/copy.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import { formatDay, formatNumber } from '../../texts/format.ts';
+import { formatDay } from '../../texts/format.ts';
 import { language, texts } from '../../texts/texts.ts';
 import { GbfsFields } from './gbfs-form.tsx';
 import { fieldsOf, type GbfsSettings, membersWithoutField } from './gbfs-members.ts';
@@ -175,10 +175,10 @@ function Shown({ publication, vehicles }: { publication: Publication; vehicles: 
       <CopyRows rows={[[text.address, publication.discoveryUrl]]} />
       <p class="muted">{text.publicText}</p>
       <p class="muted">{text.updatedAt(formatDay(publication.updatedAt))}</p>
-      <strong>{text.shown(formatNumber(published))}</strong>
+      <strong>{text.shown(published)}</strong>
       {hidden.length > 0 && (
         <details>
-          <summary>{text.hidden(formatNumber(hidden.length))}</summary>
+          <summary>{text.hidden(hidden.length)}</summary>
           <ul>
             {hidden.map(({ vehicleId, plate, reason }) => (
               <li key={vehicleId}>

@@ -1,7 +1,7 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 
 export type Webhook = Schema<'Webhook'>;
 
@@ -16,8 +16,8 @@ export const groupOf = (type: string): string => `${type.slice(0, type.indexOf('
 export function nameEvents(pattern: string): string {
   const { webhooks: text, labelled } = texts.value;
   if (pattern === '*') return text.allTypes;
-  const group = text.events[groupOf(pattern)];
-  const own = text.events[pattern];
+  const group = lookUp(text.events, groupOf(pattern));
+  const own = lookUp(text.events, pattern);
   if (group === undefined || own === undefined) return pattern;
   return pattern.endsWith('*') ? own : labelled(group, own);
 }

@@ -7,7 +7,7 @@ import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 import {
   type EventPattern,
   eventPatterns,
@@ -74,7 +74,9 @@ function EventTypes({ chosen, error, onChange }: TypesOptions) {
       {groups.map((group) => (
         <div key={group} class="event-group">
           {box(group, nameEvents(group))}
-          {eventPatterns.filter((type) => contains(group, type)).map((type) => box(type, text.events[type] ?? type))}
+          {eventPatterns
+            .filter((type) => contains(group, type))
+            .map((type) => box(type, lookUp(text.events, type) ?? type))}
         </div>
       ))}
       {error && (

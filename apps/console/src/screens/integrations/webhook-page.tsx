@@ -66,7 +66,7 @@ function Actions({ appId, webhook, onChanged, onEdit, onSecret, onTested }: Acti
     const { delivered: isGood, status = 0, durationMs, error = '' } = sent;
     outcome.value = {
       isGood,
-      text: isGood ? text.testDelivered(status, formatNumber(durationMs)) : text.testFailed(error),
+      text: isGood ? text.testDelivered(status, durationMs) : text.testFailed(error),
     };
     onTested();
   };

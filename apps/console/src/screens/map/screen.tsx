@@ -11,7 +11,6 @@ import { Heading } from '../../parts/layout/placeholders.tsx';
 import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
 import { address, navigate } from '../../router.ts';
 import { assign } from '../../signals.ts';
-import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { useRoute } from './routes.ts';
 import {
@@ -123,9 +122,8 @@ interface ListHeadOptions {
 function headingOf({ shown, inCells, found }: ListHeadOptions): string {
   const { map: text } = texts.value;
   if (found?.isFailed) return text.searchFailed;
-  if (found) return text.foundInFleet(formatNumber(found.total));
-  const total = inCells ?? shown;
-  const count = total === 1 ? text.countOne : text.count(formatNumber(total));
+  if (found) return text.foundInFleet(found.total);
+  const count = text.count(inCells ?? shown);
   return inCells === undefined ? count : `${count} ${text.inView}`;
 }
 

@@ -12,7 +12,7 @@ import { address, navigate } from '../../router.ts';
 import { isUnlimited, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatBytes, formatNumber } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 import { decimalsOfStep } from '../../texts/units.ts';
 
 type Point = Schema<'PipelinePoint'>;
@@ -168,7 +168,7 @@ export function Quarantine() {
               aria-pressed={reason === one.reason}
               onClick={() => choose(reason === one.reason ? undefined : one.reason)}
             >
-              {quarantine.reasons[one.reason] ?? one.reason}
+              {lookUp(quarantine.reasons, one.reason) ?? one.reason}
               <span class="muted">{formatNumber(one.uploads)}</span>
             </Button>
           ))}
@@ -209,8 +209,8 @@ function Services() {
           <span class="mark" aria-hidden="true">
             {ok ? '✓' : '✕'}
           </span>
-          {text.services[name] ?? name}
-          <span class={ok ? 'muted' : ''}>{text.serviceStates[state] ?? state}</span>
+          {lookUp(text.services, name) ?? name}
+          <span class={ok ? 'muted' : ''}>{lookUp(text.serviceStates, state) ?? state}</span>
         </li>
       ))}
     </ul>

@@ -5,8 +5,9 @@ import { CallFailure } from '../../api/client.ts';
 import { readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
-import { type Preferences, prefer, preferences } from '../../preferences.ts';
+import { prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
+import { completeLanguages, languages } from '../../texts/languages.ts';
 import { texts } from '../../texts/texts.ts';
 
 function Account({ person }: { person: Person }) {
@@ -37,7 +38,7 @@ function Choice<Name extends 'theme' | 'language' | 'units' | 'zone'>({
 }: {
   name: Name;
   label: string;
-  options: Readonly<Record<Preferences[Name], string>>;
+  options: Readonly<Record<string, string>>;
 }) {
   return (
     <label class="field">
@@ -47,7 +48,7 @@ function Choice<Name extends 'theme' | 'language' | 'units' | 'zone'>({
         value={preferences.value[name]}
         onChange={({ currentTarget }) => prefer({ [name]: currentTarget.value })}
       >
-        {Object.entries<string>(options).map(([value, text]) => (
+        {Object.entries(options).map(([value, text]) => (
           <option key={value} value={value}>
             {text}
           </option>
@@ -59,13 +60,14 @@ function Choice<Name extends 'theme' | 'language' | 'units' | 'zone'>({
 
 function Display() {
   const { profile: text } = texts.value;
+  const ownNames = Object.fromEntries(completeLanguages.map((code) => [code, languages[code].name]));
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <section class="card">
       <h2>{text.display}</h2>
       <div class="choices">
         <Choice name="theme" label={text.theme} options={text.themes} />
-        <Choice name="language" label={text.language} options={text.languages} />
+        <Choice name="language" label={text.language} options={{ system: text.sameAsBrowser, ...ownNames }} />
         <Choice name="units" label={text.units} options={text.unitSystems} />
         <Choice name="zone" label={text.zone} options={{ local: text.zones.local(zone), utc: text.zones.utc }} />
       </div>

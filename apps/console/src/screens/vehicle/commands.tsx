@@ -11,7 +11,7 @@ import { actingFor, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
-import { texts } from '../../texts/texts.ts';
+import { lookUp, texts } from '../../texts/texts.ts';
 
 /**
  * Every action with its path, the word in GET /v1/vehicle/actions that means that the device supports it, and the group
@@ -76,7 +76,7 @@ function State({ status }: { status: Readonly<Record<string, unknown>> }) {
 function Outcome({ command }: { command: Command }) {
   const { commands: text } = texts.value;
   const { state, reason, message } = command;
-  const cause = message ?? (reason === undefined ? '' : (text.reasons[reason] ?? reason));
+  const cause = message ?? (reason === undefined ? '' : (lookUp(text.reasons, reason) ?? reason));
   return (
     <>
       <span class={`outcome ${state}`}>
@@ -95,7 +95,7 @@ function Steps({ command }: { command: Command }) {
   return (
     <ol class="card steps" aria-live="polite">
       <li class="done">
-        <strong>{text.actions[command.action] ?? command.action}</strong>
+        <strong>{lookUp(text.actions, command.action) ?? command.action}</strong>
       </li>
       <li class="done" title={formatFull(createdAt)}>{`${text.requested} ${formatTime(createdAt)}`}</li>
       <li class={sentAt ? 'done' : ''}>{sentAt ? `${text.states.sent} ${formatTime(sentAt)}` : text.notSent}</li>
@@ -124,7 +124,7 @@ function History({ commands }: { commands: readonly Command[] }) {
           {commands.map((command) => (
             <tr key={command.id}>
               <td title={formatFull(command.createdAt)}>{formatTime(command.createdAt)}</td>
-              <td>{text.actions[command.action] ?? command.action}</td>
+              <td>{lookUp(text.actions, command.action) ?? command.action}</td>
               <td>
                 <Outcome command={command} />
               </td>
@@ -157,7 +157,7 @@ function Confirm({ choice, plate, onClose, onConfirm }: ConfirmOptions) {
   const { commands: text, cancel } = texts.value;
   return (
     <Dialog title={text.confirm(nameOf(choice), plate)} onClose={onClose}>
-      <p class="muted">{text.confirmText[choice.action] ?? text.confirmAny}</p>
+      <p class="muted">{lookUp(text.confirmText, choice.action) ?? text.confirmAny}</p>
       <form method="dialog" class="row">
         <Button type="submit">{cancel}</Button>
         <Button kind="primary" onClick={onConfirm}>
@@ -169,7 +169,7 @@ function Confirm({ choice, plate, onClose, onConfirm }: ConfirmOptions) {
 }
 
 function Choice({ choice, onChoose }: { choice: Choice; onChoose: (choice: Choice) => void }) {
-  const note = texts.value.commands.confirmText[choice.action];
+  const note = lookUp(texts.value.commands.confirmText, choice.action);
   return (
     <li>
       <Button

@@ -14,15 +14,7 @@ import { prefer, preferences } from '../../preferences.ts';
 import { address, navigate } from '../../router.ts';
 import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import {
-  formatAgo,
-  formatDistance,
-  formatFull,
-  formatNumber,
-  formatPercent,
-  formatSpeed,
-  formatTime,
-} from '../../texts/format.ts';
+import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Guide } from './guide.tsx';
 
@@ -207,7 +199,7 @@ function Rows({ request, names }: { request: TableRequest; names: readonly Colum
       keyOf={({ id }) => id}
       sort={request.sort}
       onSort={(sort) => open({ ...request, sort })}
-      count={(total, formatted) => (total === 1 ? map.countOne : text.count(formatted))}
+      count={text.count}
       empty={map.noMatch}
     />
   );
@@ -294,7 +286,7 @@ function VehicleImport() {
       onWritten={async ({ vehicles }) => (
         <>
           <p class="notice good" role="status">
-            {text.done(formatNumber(vehicles.length))}
+            {text.done(vehicles.length)}
           </p>
           <div class="row">
             <a class="button" href="/vehicles">

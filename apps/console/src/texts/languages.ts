@@ -1,0 +1,38 @@
+// Imports nothing that needs a browser, so that tests can read it.
+
+interface LanguageFacts {
+  /** The language's own name. */
+  readonly name: string;
+  readonly direction: 'ltr' | 'rtl';
+  /** Every text is translated; people can choose only complete languages. */
+  readonly isComplete: boolean;
+}
+
+/** The languages of the console; the texts of each are in CODE.json. */
+export const languages = {
+  en: { name: 'English', direction: 'ltr', isComplete: true },
+  fr: { name: 'Français', direction: 'ltr', isComplete: true },
+  de: { name: 'Deutsch', direction: 'ltr', isComplete: false },
+  es: { name: 'Español', direction: 'ltr', isComplete: false },
+  it: { name: 'Italiano', direction: 'ltr', isComplete: false },
+  pl: { name: 'Polski', direction: 'ltr', isComplete: false },
+  pt: { name: 'Português', direction: 'ltr', isComplete: false },
+} as const satisfies Readonly<Record<string, LanguageFacts>>;
+
+export type Language = keyof typeof languages;
+
+/** The languages that people can choose. */
+export const completeLanguages = (Object.keys(languages) as Language[]).filter((code) => languages[code].isComplete);
+
+/** Chooses the language of the page: the chosen one, else the first of the browser's that is complete, else English. */
+export function chooseLanguage(chosen: Language | 'system', ofBrowser: readonly string[]): Language {
+  const isComplete = (code: string): code is Language => completeLanguages.some((one) => one === code);
+  const codes = [chosen, ...ofBrowser.map((tag) => tag.split('-', 1)[0] ?? '')];
+  return codes.find(isComplete) ?? 'en';
+}
+
+/** Chooses the locale of numbers and dates: the browser's first one in this language, which names the region. */
+export function chooseLocale(language: Language, ofBrowser: readonly string[]): string {
+  const ofLanguage = ofBrowser.find((tag) => tag === language || tag.startsWith(`${language}-`));
+  return ofLanguage ?? (language === 'en' ? 'en-GB' : language);
+}
