@@ -85,7 +85,7 @@ grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_pe
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
-grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command,
+grant select on session, access_token, api_key, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command,
   odograph_events;
 grant select on sign_in, operator_application to odograph_query, odograph_access, odograph_registration, odograph_command,
   odograph_console, odograph_events;
@@ -143,7 +143,7 @@ grant select, update (list_version, published_version, published_at, confirmed_v
   claimed_until) on device_key to odograph_command;
 
 -- fleet: accounts, vehicles and devices; the only service that reads all hashes of secrets
-grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
+grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, api_key, vehicle,
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
 grant select, insert, update on source to odograph_fleet;
@@ -175,7 +175,7 @@ grant select, insert, update, delete on registration_record, registration_import
 grant select on vehicle to odograph_registration;
 
 -- console: pages for operators, and the quarantine
-grant select on session, access_token to odograph_console;
+grant select on session, access_token, api_key to odograph_console;
 grant select, update on quarantine to odograph_console;
 grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,

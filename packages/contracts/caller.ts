@@ -1,3 +1,14 @@
+/** What an API key may do; a key has each of them on its own. */
+export const apiKeyScopes = ['read', 'write', 'commands', 'admin'] as const;
+export type ApiKeyScope = (typeof apiKeyScopes)[number];
+
+/** The API key that a request authenticates with. */
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly ApiKeyScope[];
+}
+
 /** The application, or one of its users, that makes a request. Every query is scoped by it. */
 export interface Caller {
   readonly applicationId: number;
@@ -5,6 +16,8 @@ export interface Caller {
   readonly userId?: string;
   /** Name of the operator who acts for the application, in application mode. */
   readonly operatorName?: string;
+  /** Set if the application authenticates with an API key. */
+  readonly apiKey?: ApiKey;
   /** The application moves to another cell: it may only be read. */
   readonly isMoving?: true;
 }
@@ -21,13 +34,14 @@ export interface Viewer {
 export const operatorRoles = ['viewer', 'operator', 'administrator'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
-/** A signed-in operator, or the holder of the admin token, who has neither id nor name. */
+/** A signed-in operator, or the holder of the admin token or of an API key, who have neither id nor name. */
 export interface Operator {
   readonly id?: string;
   readonly name?: string;
   readonly role: OperatorRole;
   /** The applications that the operator is limited to; undefined for all. */
   readonly applicationIds?: readonly number[];
+  readonly apiKey?: ApiKey;
 }
 
 /** An operator's request, as the rules and the audit see it. */
@@ -38,7 +52,10 @@ export interface OperatorRequest {
 }
 
 /** Whether an operator sees what belongs to an application; null for what belongs to none. */
-export function seesApplication({ applicationIds }: Operator, applicationId: number | null): boolean {
+export function seesApplication(
+  { applicationIds }: Pick<Operator, 'applicationIds'>,
+  applicationId: number | null,
+): boolean {
   return applicationIds === undefined || (applicationId !== null && applicationIds.includes(applicationId));
 }
 

@@ -1,4 +1,5 @@
 import {
+  type ApiKey,
   type Caller,
   type Operator,
   type OperatorRole,
@@ -6,6 +7,7 @@ import {
   sessionIdleHours,
 } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -32,6 +34,34 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
   if (row.expired) throw new Failure('TOKEN_EXPIRED');
   const { application_id: applicationId, user_id: userId, moving_since: movingSince } = row;
   return { applicationId, ...(userId !== null && { userId }), ...(movingSince !== null && { isMoving: true }) };
+}
+
+/** A request of an application with an API key. */
+export interface KeyCaller extends Caller {
+  readonly apiKey: ApiKey;
+}
+
+/**
+ * Finds the application that an API key belongs to.
+ * @param keySha256 hash of the key, as stored
+ * @param address network address of the client
+ * @throws Failure INVALID_TOKEN for an unknown key, one of a deleted application or one from another network; TOKEN_EXPIRED
+ */
+export async function findApiKey(db: Database, keySha256: Buffer, address: string): Promise<KeyCaller> {
+  const row = await db
+    .selectFrom('api_key')
+    .innerJoin('application', 'application.id', 'api_key.application_id')
+    .select(['api_key.id', 'api_key.name', 'scopes', 'networks', 'application_id as applicationId', 'moving_since'])
+    .select(sql<boolean>`coalesce(expires_at <= now(), false)`.as('expired'))
+    .where('key_sha256', '=', keySha256)
+    .where('application.deleted_at', 'is', null)
+    .executeTakeFirst();
+  const isPermitted =
+    row && (row.networks.length === 0 || isInNetworks(address, parseNetworks(row.networks.join(',')) ?? []));
+  if (!isPermitted) throw new Failure('INVALID_TOKEN');
+  if (row.expired) throw new Failure('TOKEN_EXPIRED');
+  const { id, name, scopes, applicationId, moving_since: movingSince } = row;
+  return { applicationId, apiKey: { id, name, scopes }, ...(movingSince !== null && { isMoving: true }) };
 }
 
 /** SQL on the table `sign_in` that is true for a browser session that has ended by time. */
@@ -125,6 +155,7 @@ export async function findListed(
 export function accountsIn(db: Database) {
   return {
     findCaller: (tokenSha256: Buffer) => findCaller(db, tokenSha256),
+    findApiKey: (keySha256: Buffer, address: string) => findApiKey(db, keySha256, address),
     findSignedIn: (tokenSha256: Buffer) => findSignedIn(db, tokenSha256),
     findApplicationId: (appId: string, among?: readonly number[]) => findApplicationId(db, appId, among),
   };

@@ -10,7 +10,7 @@ export const operatorChain = 0;
 export interface AuditEntry {
   /** Id of the application whose chain the entry belongs to, or operatorChain. */
   chain: number;
-  /** `application`, `user:{id}`, `operator:{name}`, `operator` (the admin token), `device:{id}` or `platform`. */
+  /** `application`, `api-key:{name}`, `user:{id}`, `operator:{name}`, `operator` (the admin token), `device:{id}` or `platform`. */
   actor: string;
   /** Network address of the actor; empty for the platform itself. */
   address: string;
@@ -151,8 +151,9 @@ export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
 /** Chain, actor and network address of an entry. */
 export type AuditOrigin = Pick<AuditEntry, 'chain' | 'actor' | 'address'>;
 
-/** Names the caller as the audit does: `application`, `user:{id}` in user mode, or `operator:{name}`. */
-export function actorOf({ userId, operatorName }: Caller): string {
+/** Names the caller as the audit does: `application`, `api-key:{name}`, `user:{id}` in user mode, or `operator:{name}`. */
+export function actorOf({ userId, operatorName, apiKey }: Caller): string {
+  if (apiKey !== undefined) return `api-key:${apiKey.name}`;
   if (operatorName !== undefined) return `operator:${operatorName}`;
   return userId === undefined ? 'application' : `user:${userId}`;
 }
@@ -164,7 +165,9 @@ export function originOf({ caller, ip }: { caller: Caller; ip: string }): AuditO
 
 /** Derives the origin of an entry from an operator's request. @param applicationId the application acted on, if any */
 export function operatorOrigin({ ip, operator }: OperatorRequest, applicationId?: number | null): AuditOrigin {
-  const actor = operator.name === undefined ? 'operator' : `operator:${operator.name}`;
+  const { name, apiKey } = operator;
+  const named = name === undefined ? 'operator' : `operator:${name}`;
+  const actor = apiKey === undefined ? named : `api-key:${apiKey.name}`;
   return { chain: applicationId ?? operatorChain, actor, address: ip };
 }
 

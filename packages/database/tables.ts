@@ -1,4 +1,4 @@
-import type { OperatorRole } from '@odograph/contracts/caller';
+import type { ApiKeyScope, OperatorRole } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
 import type { AvlFamily, DeviceCommands } from '@odograph/contracts/device-models';
 import type { GbfsSettings } from '@odograph/contracts/gbfs';
@@ -51,6 +51,17 @@ interface RefreshTokenTable {
   expires_at: Date;
   spent_at: Date | null;
   successor_sha256: Buffer | null;
+}
+
+interface ApiKeyTable {
+  id: Generated<string>;
+  application_id: number;
+  name: string;
+  key_sha256: Buffer;
+  scopes: ApiKeyScope[];
+  networks: string[];
+  created_at: Generated<Date>;
+  expires_at: Date | null;
 }
 
 interface VehicleTable {
@@ -254,6 +265,7 @@ export interface Tables {
   user_account: UserAccountTable;
   session: SessionTable;
   access_token: AccessTokenTable;
+  api_key: ApiKeyTable;
   refresh_token: RefreshTokenTable;
   vehicle: VehicleTable;
   vehicle_grant: VehicleGrantTable;

@@ -1,4 +1,4 @@
-import type { Caller, Operator, SignedIn, Viewer } from '@odograph/contracts/caller';
+import type { ApiKey, Caller, Operator, SignedIn, Viewer } from '@odograph/contracts/caller';
 import { applicationMoving, Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import type { KeptAnswers } from '@odograph/contracts/idempotency';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
@@ -6,11 +6,12 @@ import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { isApiKey, requireScope } from './api-key-rights.ts';
 import { answerFailure, opensPage } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { takeKeys } from './idempotency.ts';
 import { documentInterface } from './openapi.ts';
-import { type Right, requireRight, rightFor } from './operator-rights.ts';
+import { requireRight, rightFor, rightOf } from './operator-rights.ts';
 import { isRead, readSessionToken, requireOwnOrigin } from './session-cookie.ts';
 
 declare module 'fastify' {
@@ -28,6 +29,8 @@ declare module 'fastify' {
     signedIn: SignedIn;
     /** The operator who makes the request; only in operator routes. */
     operator: Operator;
+    /** The API key that the request authenticates with. */
+    apiKey?: ApiKey;
   }
   interface FastifyContextConfig {
     /** Accepts the application as `appId` in the query, because a link cannot set headers. */
@@ -44,6 +47,8 @@ export type RoutePlugin = (http: Http) => void | Promise<void>;
 export interface Accounts {
   /** @throws Failure INVALID_TOKEN, TOKEN_EXPIRED */
   findCaller(tokenSha256: Buffer): Promise<Caller>;
+  /** @param address network address of the client. @throws Failure INVALID_TOKEN, TOKEN_EXPIRED */
+  findApiKey(keySha256: Buffer, address: string): Promise<Caller & { readonly apiKey: ApiKey }>;
   /** @throws Failure INVALID_TOKEN, TOKEN_EXPIRED */
   findSignedIn(tokenSha256: Buffer): Promise<SignedIn>;
   /** @param among the applications that may be named; all without it. @throws Failure UNKNOWN_APPLICATION */
@@ -59,7 +64,7 @@ export interface Guard {
 }
 
 /**
- * Registers routes that need an access token or a browser session (interface specification, "Authentication"):
+ * Registers routes that need an access token, an API key or a browser session (interface specification, "Authentication"):
  * authenticates once for all of them and declares it in OpenAPI.
  * @param kept lets POST routes take idempotency keys
  */
@@ -73,13 +78,13 @@ export async function tokenRoutes(
     request.caller = await authenticateCaller(accounts, request);
     if (request.caller.isMoving && !isRead(request)) throw applicationMoving();
   };
-  const schema = { security: [{ serviceToken: [] }, { session: [] }] };
+  const schema = { security: [{ serviceToken: [] }, { session: [] }, { apiKey: [] }] };
   await registerScope(http, authenticate, schema, plugins, (route) => kept && takeKeys(route, kept));
 }
 
-/** Registers routes that need an operator's session or the admin token. */
+/** Registers routes that need an operator's session, the admin token, or an API key with the scope `admin`. */
 export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
-  const schema = { tags: ['operators'], security: [{ adminToken: [] }, { session: [] }] };
+  const schema = { tags: ['operators'], security: [{ adminToken: [] }, { session: [] }, { apiKey: [] }] };
   await registerScope(http, requireOperator(guard), schema, plugins, (route) => {
     addRight(route);
     if (guard.kept) takeKeys(route, guard.kept);
@@ -87,11 +92,11 @@ export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly
 }
 
 /**
- * Registers routes for everyone who may see vehicles: with an access token, a browser session or the admin token. Their
- * queries are scoped by `request.viewer`.
+ * Registers routes for everyone who may see vehicles: with an access token, an API key, a browser session or the admin
+ * token. Their queries are scoped by `request.viewer`.
  */
 export async function viewerRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
-  const schema = { security: [{ serviceToken: [] }, { session: [] }, { adminToken: [] }] };
+  const schema = { security: [{ serviceToken: [] }, { session: [] }, { adminToken: [] }, { apiKey: [] }] };
   await registerScope(http, requireViewer(guard), schema, plugins);
 }
 
@@ -154,10 +159,6 @@ async function findAdmitted(accounts: Accounts, request: FastifyRequest): Promis
   return signedIn;
 }
 
-/** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
-const rightOf = (request: FastifyRequest): Right =>
-  request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
-
 /** Gives a route for operators the right that it needs. */
 function addRight(route: RouteOptions): void {
   const [right] = [route.method].flat().map((method) => rightFor(method, route.url));
@@ -169,6 +170,26 @@ const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x
 /** The credential that a viewer route authenticates: of several, the first one. */
 export const credentialOf = (request: FastifyRequest): string | undefined =>
   accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
+
+/**
+ * Finds the application whose API key a request has, in the header of access tokens or as a bearer token; undefined without.
+ * @throws Failure INVALID_TOKEN, TOKEN_EXPIRED; UNAUTHORIZED without the scope of the route
+ */
+async function findKeyCaller(accounts: Accounts, request: FastifyRequest) {
+  const key = accessTokenOf(request) || bearerToken(request);
+  if (key === undefined || !isApiKey(key)) return undefined;
+  const caller = await accounts.findApiKey(hashSecret(key), request.ip);
+  request.apiKey = caller.apiKey;
+  requireScope(caller.apiKey, request);
+  return caller;
+}
+
+/** Finds the application, or its user, whose API key or access token a request has; undefined without either. */
+async function findTokenCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller | undefined> {
+  const keyCaller = await findKeyCaller(accounts, request);
+  const token = accessTokenOf(request);
+  return keyCaller ?? (token === '' ? undefined : accounts.findCaller(hashSecret(token)));
+}
 
 /**
  * Returns the application that an operator acts for: from a header, or from the query of a linked path.
@@ -184,8 +205,8 @@ function namedApplication({ headers, query, routeOptions }: FastifyRequest): str
 
 /** @throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, UNAUTHORIZED; UNKNOWN_APPLICATION for an operator */
 async function authenticateCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller> {
-  const token = accessTokenOf(request);
-  if (token !== '') return accounts.findCaller(hashSecret(token));
+  const tokenCaller = await findTokenCaller(accounts, request);
+  if (tokenCaller !== undefined) return tokenCaller;
   const signedIn = await findAdmitted(accounts, request);
   if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
   if ('caller' in signedIn) return signedIn.caller;
@@ -205,8 +226,8 @@ async function authenticateCaller(accounts: Accounts, request: FastifyRequest): 
 function authenticateViewer({ accounts, adminToken }: Guard) {
   const isAdmin = checkAdminToken(adminToken);
   const findAll = async (request: FastifyRequest, reply: FastifyReply): Promise<Viewer> => {
-    const token = accessTokenOf(request);
-    if (token !== '') return viewerOf(await accounts.findCaller(hashSecret(token)));
+    const tokenCaller = await findTokenCaller(accounts, request);
+    if (tokenCaller !== undefined) return viewerOf(tokenCaller);
     if (isAdmin(request, reply)) return {};
     const signedIn = await findAdmitted(accounts, request);
     if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
@@ -258,7 +279,20 @@ function orSignIn(authenticate: Hook): Hook {
   };
 }
 
-/** An onRequest hook that lets operators pass: with their session, or with the admin token. */
+/** An application with an API key administers itself. */
+async function findKeyOperator(accounts: Accounts, request: FastifyRequest): Promise<Operator | undefined> {
+  const caller = await findKeyCaller(accounts, request);
+  return caller && { role: 'administrator', applicationIds: [caller.applicationId], apiKey: caller.apiKey };
+}
+
+async function findSignedInOperator(accounts: Accounts, request: FastifyRequest): Promise<Operator | undefined> {
+  const signedIn = await findAdmitted(accounts, request);
+  if (signedIn === undefined) return undefined;
+  if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
+  return signedIn.operator;
+}
+
+/** An onRequest hook that lets operators pass: with their session, with the admin token, or with an API key. */
 function requireOperator({ accounts, adminToken }: Guard): Hook {
   const isAdmin = checkAdminToken(adminToken);
   return async (request, reply) => {
@@ -266,13 +300,12 @@ function requireOperator({ accounts, adminToken }: Guard): Hook {
       request.operator = { role: 'administrator' };
       return;
     }
-    const signedIn = await findAdmitted(accounts, request);
-    if (signedIn === undefined) throw missingAdminToken(reply);
-    if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
+    const operator = (await findKeyOperator(accounts, request)) ?? (await findSignedInOperator(accounts, request));
+    if (operator === undefined) throw missingAdminToken(reply);
     const { right } = request.routeOptions.config;
     if (right === undefined) throw new Error(`the route ${request.routeOptions.url} has no right`);
-    requireRight(signedIn.operator, right);
-    request.operator = signedIn.operator;
+    requireRight(operator, right);
+    request.operator = operator;
   };
 }
 
@@ -311,7 +344,7 @@ function checkAdminToken(adminToken: string): (request: FastifyRequest, reply: F
   const guesses = new WindowCounter(windowMs, maxAddresses);
   return (request, reply) => {
     const secret = bearerToken(request);
-    if (secret === undefined) return false;
+    if (secret === undefined || isApiKey(secret)) return false;
     const network = networkOf(request.ip);
     const now = performance.now();
     if (guesses.read(network, now) >= guessesPerWindow) throw tooManyRequests(guesses.remainingMs(network, now));

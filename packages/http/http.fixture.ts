@@ -76,6 +76,9 @@ export async function startHttp(settings: Record<string, string> = {}, limits: P
       if (!hash.equals(hashSecret('right'))) throw new Failure('INVALID_TOKEN');
       return { applicationId: 1 };
     },
+    async findApiKey() {
+      throw new Failure('INVALID_TOKEN');
+    },
     async findSignedIn() {
       throw new Failure('INVALID_TOKEN');
     },

@@ -168,10 +168,10 @@ describe('tokens', () => {
   it('are declared in OpenAPI for the routes that need them', async () => {
     const { url } = await startHttp();
     const { paths } = (await createApiClient(url).get('/docs/json')).body;
-    expect(paths['/v1/page'].get.security).toEqual([{ serviceToken: [] }, { session: [] }]);
+    expect(paths['/v1/page'].get.security).toEqual([{ serviceToken: [] }, { session: [] }, { apiKey: [] }]);
     expect(paths['/v1/x/admin/applications'].get).toMatchObject({
       tags: ['operators'],
-      security: [{ adminToken: [] }, { session: [] }],
+      security: [{ adminToken: [] }, { session: [] }, { apiKey: [] }],
     });
     expect(paths['/health'].get.security).toBeUndefined();
   });

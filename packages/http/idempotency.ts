@@ -35,9 +35,9 @@ export function markReplayed(reply: FastifyReply): void {
 }
 
 function principalOf({ caller, operator }: FastifyRequest): string {
-  if (operator !== undefined) return JSON.stringify({ operator: operator.name });
-  const { applicationId, userId, operatorName } = caller;
-  return JSON.stringify({ applicationId, userId, operatorName });
+  if (operator !== undefined) return JSON.stringify({ operator: operator.name, apiKey: operator.apiKey?.id });
+  const { applicationId, userId, operatorName, apiKey } = caller;
+  return JSON.stringify({ applicationId, userId, operatorName, apiKey: apiKey?.id });
 }
 
 function keyedRequest(request: FastifyRequest, key: string): KeyedRequest {

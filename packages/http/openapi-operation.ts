@@ -67,7 +67,7 @@ function commonFailures({ method, path, schema, isLimited }: DescribedRoute): Fa
     'METHOD_NOT_ALLOWED',
     ...(schemes.size > 0 ? (['MISSING_TOKEN', 'INVALID_TOKEN'] as const) : []),
     ...(schemes.has('serviceToken') || schemes.has('session') ? (['TOKEN_EXPIRED'] as const) : []),
-    ...(schemes.has('session') && (schemes.has('adminToken') || method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
+    ...(schemes.has('apiKey') || (schemes.has('session') && method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
     ...(schemes.has('session') && schemes.size > 1 ? (['PASSWORD_CHANGE_REQUIRED'] as const) : []),
     ...(namesApplication(schema) ? (['UNKNOWN_APPLICATION'] as const) : []),
     ...(path.includes('{') || (schemes.has('session') && schemes.has('adminToken')) ? (['NOT_FOUND'] as const) : []),

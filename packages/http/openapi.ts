@@ -18,6 +18,7 @@ const interfaceVersion = '1.13';
 /** The subject of each tag, in the order of the reference page. */
 const tags: Readonly<Record<string, string>> = {
   authentication: 'Access tokens and passwords',
+  'api keys': 'Keys of an application with scopes, instead of access tokens',
   sessions: 'Sessions of browsers, for pages',
   latest: 'The latest known state of vehicles, in the dynamic shape',
   live: 'Changes of the fleet as they happen',
@@ -79,6 +80,11 @@ function writeDocument(routes: readonly RouteOptions[]) {
           in: 'header',
           name: 'x-service-token',
           description: 'access token, from POST /v1/login',
+        },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'API key of an application, which the header x-service-token may hold instead',
         },
         adminToken: { type: 'http', scheme: 'bearer', description: 'admin token of the platform' },
         session: {

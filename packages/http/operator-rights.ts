@@ -1,5 +1,7 @@
 import { type Operator, type OperatorRole, operatorRoles } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import type { FastifyRequest } from 'fastify';
+import { isRead } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,6 +34,9 @@ const rights: Readonly<Record<string, Right>> = {
   'GET users': read,
   'POST users': administer,
   'DELETE users/:userId': administer,
+  'GET api-keys': read,
+  'POST api-keys': administer,
+  'DELETE api-keys/:id': administer,
   'POST users/:userId/password': administer,
   'DELETE users/:userId/sessions': administer,
   'POST users/:userId/vehicles': administer,
@@ -107,16 +112,21 @@ const rights: Readonly<Record<string, Right>> = {
   'GET audit/verify': administerPlatform,
 };
 
-const prefix = '/v1/x/admin/';
+/** The paths of the routes for operators. */
+export const operatorPrefix = '/v1/x/admin/';
 
 /** Finds the right that a route needs; pages need none but to be an operator without limits. @throws Error for an unlisted one */
 export function rightFor(method: string, url: string): Right {
   const asListed = method === 'HEAD' ? 'GET' : method;
-  if (!url.startsWith(prefix)) return [asListed === 'GET' ? 'viewer' : 'operator', 'platform'];
-  const right = rights[`${asListed} ${url.slice(prefix.length)}`];
+  if (!url.startsWith(operatorPrefix)) return [asListed === 'GET' ? 'viewer' : 'operator', 'platform'];
+  const right = rights[`${asListed} ${url.slice(operatorPrefix.length)}`];
   if (right === undefined) throw new Error(`${asListed} ${url} is missing in the table of rights`);
   return right;
 }
+
+/** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
+export const rightOf = (request: FastifyRequest): Right =>
+  request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
 
 /** @throws Failure UNAUTHORIZED for a lesser role; NOT_FOUND for a limited operator where none is admitted */
 export function requireRight({ role, applicationIds }: Operator, [least, scope]: Right): void {

@@ -5,7 +5,7 @@ import { connectRedis } from '@odograph/runtime/redis';
 import type { Http } from './http.ts';
 import { isRead } from './session-cookie.ts';
 
-interface Host {
+export interface Host {
   readonly config: ResolvedConfig;
   readonly logger: Logger;
   onStop(name: string, close: () => unknown): void;

@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
+import { recordKeyUses } from '@odograph/http/record-key-uses';
 import { recordWrites } from '@odograph/http/record-writes';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
 import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
@@ -97,6 +98,7 @@ export async function startTestPlatform(
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   const http = await createHttp(config, logger, limits);
   recordWrites(http, { config, logger, onStop });
+  recordKeyUses(http, { config, logger, onStop });
   let running: RunningServices = new Map();
   addOperationRoutes(http, {
     services: () => running,

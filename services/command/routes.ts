@@ -61,7 +61,10 @@ export const actionRoutes =
       );
       http.post(
         `/v1/vehicle/${remoteAction.path}`,
-        { schema: { tags, summary, headers: IdempotencyKey, body: OfVehicle, response } },
+        {
+          config: { scope: 'commands' },
+          schema: { tags, summary, headers: IdempotencyKey, body: OfVehicle, response },
+        },
         async (request, reply) => {
           const command = {
             caller: request.caller,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
+import { recordKeyUses } from '@odograph/http/record-key-uses';
 import { recordWrites } from '@odograph/http/record-writes';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
@@ -58,6 +59,7 @@ async function open(
   addProcessMetrics(metrics, config);
   const http = await createHttp(resolved, logger, limits);
   recordWrites(http, { config: resolved, logger, onStop });
+  recordKeyUses(http, { config: resolved, logger, onStop });
   let running: RunningServices = new Map();
   const drain = createDrain(http);
   addOperationRoutes(http, { services: () => running, metrics, adminToken, config: resolved, drain });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { apiKeyScopes } from '@odograph/contracts/caller';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { createToken } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
@@ -234,6 +235,28 @@ describe('a route', () => {
     for (const [token, code] of await brokenTokens()) {
       const headers: Record<string, string> = token === undefined ? {} : { 'x-service-token': token };
       for (const route of tokenRoutes()) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
+    }
+  });
+
+  it('refuses an API key without its scope, and no other', async () => {
+    const opensVehicles =
+      /^POST \/v1\/vehicle\/(lock|unlock|immobilize|start|honk|lights|trunk|windows)|^(GET|POST) \/v1\/bluetooth-token(\/\{authorizationId\}.*|\/params|\/commands)?$/;
+    const scopeOf = (route: Route) => {
+      if (guardOf(route) === 'admin' || /^(POST|PUT|DELETE) \/v1\/x\/webhooks/.test(title(route))) return 'admin';
+      if (opensVehicles.test(title(route))) return 'commands';
+      return route.method === 'GET' ? 'read' : 'write';
+    };
+    const walked = routes.filter(({ tokens, path }) => tokens.includes('apiKey') && !path.includes('api-keys'));
+    expect(new Set(walked.map(scopeOf))).toEqual(new Set(apiKeyScopes));
+    for (const scope of apiKeyScopes) {
+      const created = { name: scope, scopes: [scope] };
+      const { key } = (await platform.as(stranger.application.token).post('/v1/x/api-keys', created)).body;
+      for (const route of walked) {
+        const inPath = route.parameters.filter(({ place }) => place === 'path').map((one) => ({ ...one, value: '1' }));
+        const { body } = await callRoute(platform.httpUrl, route, inPath, { 'x-service-token': key });
+        const isRefused = body.startsWith('{"error":"UNAUTHORIZED"');
+        expect([scope, title(route), isRefused]).toEqual([scope, title(route), scope !== scopeOf(route)]);
+      }
     }
   });
 

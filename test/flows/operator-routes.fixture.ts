@@ -17,6 +17,7 @@ export interface OperatedNames {
   readonly request: string;
   readonly upload: string;
   readonly source: string;
+  readonly apiKey: string;
   readonly driver: string;
   readonly plate: string;
 }
@@ -59,6 +60,7 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
     names: {
       ...{ application: application.appId, user: user.id, vehicle: vehicle.id, device: vehicle.deviceId },
       ...{ request: request.id, upload: rows[0]?.id ?? '', source: source.id },
+      apiKey: names['api key'],
       ...{ driver, plate },
     },
   };
@@ -76,6 +78,7 @@ export function missingOperated(): OperatedNames {
     request: randomUUID(),
     upload: '900000000',
     source: randomUUID(),
+    apiKey: randomUUID(),
     driver,
     plate,
   };
@@ -117,6 +120,8 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
     csv: `id,model,appId\nwalk-${randomUUID()},generic,${application}`,
   }),
   'POST vehicle-imports': ({ application }) => ({ appId: application, csv: `plate\n${randomUUID().slice(0, 13)}` }),
+  'GET api-keys': ({ application }) => ({ appId: application }),
+  'POST api-keys': ({ application }) => ({ appId: application, name: randomUUID(), scopes: ['read'] }),
   'GET sources': ({ application }) => ({ appId: application }),
   'POST sources': ({ application }) => ({ appId: application, format: 'flespi' }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
@@ -149,6 +154,7 @@ const ids = {
   requests: 'request',
   quarantine: 'upload',
   sources: 'source',
+  'api-keys': 'apiKey',
   persons: 'driver',
   'can-redecodings': 'upload',
 } as const;

@@ -84,11 +84,14 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   requireBody(await api.put(`/v1/x/webhooks/${webhook}`, { ...hook, enabled: false }));
   const file = { vehicleId: vehicle.id, format: 'csv', from: now - 3600, until: now };
   const { id: job = '' } = requireBody(await api.post('/v1/x/exports', file));
+  const apiKey = { name: 'reports', scopes: ['read'] };
+  const { id: apiKeyId = '' } = requireBody(await api.post('/v1/x/api-keys', apiKey));
   return {
     application,
     vehicle,
     names: {
       webhook,
+      'api key': apiKeyId,
       geofence,
       'alarm rule': alarmRule,
       alarm: await storeAlarm(db, alarmRule, vehicle),
@@ -124,5 +127,6 @@ export function missingNames(): Owner['names'] {
     alarm: randomUUID(),
     webhook: randomUUID(),
     export: randomUUID(),
+    'api key': randomUUID(),
   };
 }

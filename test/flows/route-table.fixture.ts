@@ -90,7 +90,8 @@ export type Resource =
   | 'alarm rule'
   | 'alarm'
   | 'webhook'
-  | 'export';
+  | 'export'
+  | 'api key';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -115,6 +116,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/alarms', 'alarm'],
   ['/v1/x/webhooks', 'webhook'],
   ['/v1/x/exports', 'export'],
+  ['/v1/x/api-keys', 'api key'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */
@@ -153,6 +155,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   kind: () => 'crash',
   url: () => 'https://receiver.invalid/hook',
   types: () => ['alarm.*'],
+  scopes: () => ['read'],
   address: () => '1 street',
   zipcode: () => '75001',
   city: () => 'Paris',

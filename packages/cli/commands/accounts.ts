@@ -1,3 +1,4 @@
+import { apiKeyScopes } from '@odograph/contracts/caller';
 import { segment, UsageFailure } from '../server/admin-api.ts';
 import { command, flag, list, numeric, optional, required } from './command.ts';
 
@@ -65,6 +66,37 @@ export const accountCommands = [
     examples: ['application delete --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.delete(`applications/${segment(options.app)}`),
+  }),
+  command({
+    name: 'api-key create',
+    summary: 'create an API key of an application, which is shown only once',
+    examples: [
+      'api-key create --app app-7f3a --name export --scope read',
+      'api-key create --app app-7f3a --name depot --scope read,commands --expires 2027-01-01 --network 192.0.2.0/24',
+    ],
+    options: {
+      app,
+      name: required('name, which the audit shows'),
+      scope: required(`scopes, separated by commas: ${apiKeyScopes.join(', ')}`),
+      expires: optional('from when on it is refused, such as 2027-01-01; without it, it does not expire'),
+      network: list('network from which it may be used; may be repeated'),
+    },
+    run: ({ api }, { app: appId, name, scope, expires: expiresAt, network: networks }) =>
+      api.post('api-keys', { appId, name, scopes: scope.split(','), expiresAt, networks }),
+  }),
+  command({
+    name: 'api-key list',
+    summary: 'list the API keys of an application, with the minute of their last use',
+    examples: ['api-key list --app app-7f3a'],
+    options: { app },
+    run: ({ api }, options) => api.get('api-keys', { appId: options.app }),
+  }),
+  command({
+    name: 'api-key delete',
+    summary: 'delete an API key, which is refused at once',
+    examples: ['api-key delete --id 0197a1de-5f0e-7000-8000-000000000008'],
+    options: { id: required('id of the API key') },
+    run: ({ api }, { id }) => api.delete(`api-keys/${segment(id)}`),
   }),
   command({
     name: 'user create',

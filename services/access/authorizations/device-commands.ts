@@ -18,7 +18,7 @@ import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import type { AccessOptions } from '../shared/access-options.ts';
 import { commandSecrets } from './issue.ts';
 import { findAuthorization, type NewAuthorization } from './queries.ts';
-import { AuthorizationPath, rightToUse, route } from './rules.ts';
+import { AuthorizationPath, opensVehicles, route } from './rules.ts';
 
 /** Action of the device protocol for each command string; a device model lists the actions it supports. */
 const actions: Readonly<Record<BluetoothCommand, string>> = {
@@ -189,7 +189,7 @@ export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin 
     findDeviceCommands(db, sealer, await findAuthorization(db, caller, id));
 
   const [inQuery, inPath] = ['/v1/bluetooth-token', '/v1/bluetooth-token/:authorizationId'];
-  const config = { right: rightToUse };
+  const config = opensVehicles;
   return (http) => {
     const query = { querystring: AuthorizationPath };
     const path = { params: AuthorizationPath };

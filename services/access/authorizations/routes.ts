@@ -22,12 +22,12 @@ import {
   DriverId,
   dates,
   fields,
+  opensVehicles,
   parseDate,
   requireInterval,
   requireLevel,
   requireSuspended,
   requireSuspension,
-  rightToUse,
   route,
 } from './rules.ts';
 
@@ -126,6 +126,7 @@ function addCreation(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/bluetooth-token',
     {
+      config: opensVehicles,
       schema: {
         ...route,
         summary: 'Authorize a driver to use a vehicle over Bluetooth',
@@ -157,7 +158,7 @@ function addReading(http: Http, { db, sealer }: AccessOptions): void {
   http.get(
     '/v1/bluetooth-token/:authorizationId',
     {
-      config: { right: rightToUse },
+      config: opensVehicles,
       schema: {
         ...route,
         summary: 'An authorization, with the token for the device that is linked to the vehicle now',
@@ -181,6 +182,7 @@ function addUpdate(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/bluetooth-token/:authorizationId',
     {
+      config: opensVehicles,
       schema: {
         ...route,
         summary: 'Replace an authorization by one with another interval, identifier, token and key',

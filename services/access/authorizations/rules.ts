@@ -88,8 +88,8 @@ export function requireSuspended(authorization: AuthorizationTimes, now: Date): 
 }
 
 export const route = { tags: ['bluetooth authorizations'] };
-/** Operators who only read must not open vehicles. */
-export const rightToUse: Right = ['operator', 'application'];
+/** Operators who only read, and API keys without the scope of commands, must not open vehicles. */
+export const opensVehicles = { right: ['operator', 'application'] as Right, scope: 'commands' } as const;
 
 export const dates = {
   from: Type.Optional(timestamp('start')),

@@ -338,6 +338,7 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
     .where('deleted_at', 'is', null)
     .returning('id')
     .execute();
+  await db.deleteFrom('api_key').where('application_id', '=', applicationId).execute();
   await endSessions(db, { applicationId });
   for (const { id } of users) await db.deleteFrom('vehicle_grant').where('user_id', '=', id).execute();
 }

@@ -8,6 +8,7 @@ import { readSessionToken } from '@odograph/http/session-cookie';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { apiKeys } from './api-keys.ts';
 import { applications } from './applications.ts';
 import { operators } from './operators.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
@@ -28,7 +29,15 @@ import { users } from './users.ts';
 
 /** Log-in with tokens (interface specification, "Authentication"). */
 const login: FleetRoutes = { open: [addLoginRoute, addRefreshRoute], token: [addPasswordRoute] };
-export const accountRoutes: readonly FleetRoutes[] = [login, sessions, applications, users, operators, persons];
+export const accountRoutes: readonly FleetRoutes[] = [
+  login,
+  sessions,
+  applications,
+  apiKeys,
+  users,
+  operators,
+  persons,
+];
 
 const secret = (description: string, example: string) =>
   text(1, 256, { description, examples: [example], writeOnly: true });
