@@ -6,7 +6,14 @@ import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { closePages, signedInOptions, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import {
+  closePages,
+  findOverflow,
+  signedInOptions,
+  startBrowser,
+  type WatchedPage,
+  watchPage,
+} from './browser.fixture.ts';
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** Long enough for a busy machine. */
@@ -144,6 +151,19 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
         return place.width > 0 && (text.left < place.left || text.right > place.right);
       }).map(({ textContent }) => textContent)`);
     await expect.poll(wide, pollOptions).toEqual([]);
+    await close(page);
+  });
+
+  it.each([390, 1440])('fits a language that is written from right to left, %d pixels wide', async (width) => {
+    const { page } = await open('/profile', {}, { viewport: { width, height: 900 } });
+    for (const path of ['/profile', '/vehicles', `/vehicles/${fleet.parked.id}`, '/bookings', '/alarms/rules']) {
+      await page.goto(path);
+      await page.getByRole('heading').first().waitFor();
+      await page.evaluate(`document.documentElement.dir = 'rtl'`);
+      expect([path, await findOverflow(page)]).toEqual([path, []]);
+    }
+    const rail = await page.locator('.rail').boundingBox();
+    expect((rail?.x ?? 0) + (rail?.width ?? 0)).toBe(width);
     await close(page);
   });
 });
