@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
       await page.getByLabel('CSV file').setInputFiles(path);
     };
     await choose('bad.csv', `${first},Renault,5`, `${second},Renault,many`);
-    await page.getByText('1 of 2 lines have a fault.').waitFor();
+    await page.getByText('1 of 2 lines has a fault.').waitFor();
     await page.getByRole('row', { name: '3 seats must be a whole number' }).waitFor();
     await choose('good.csv', `${first},Renault,5`, `${second},Tesla,`);
     await page.getByText('good.csv: 2 vehicles, no faults. Nothing is saved yet.').waitFor();
