@@ -31,6 +31,7 @@ const tags: Readonly<Record<string, string>> = {
   'registration data': 'Registration-certificate and technical data by plate or VIN',
   'vehicles and devices': 'The vehicles of an application, and the devices linked to them',
   states: 'State flags that take a vehicle out of service',
+  reports: 'Trips, energy, utilization and more of an interval, as JSON, XLSX and PDF',
   privacy: 'Location privacy of a vehicle',
   'remote actions': 'Commands to the device of a vehicle',
   'bluetooth authorizations': "Drivers' rights to use a vehicle, with tokens and keys for Bluetooth",

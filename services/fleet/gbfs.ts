@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { GbfsSettings } from '@odograph/contracts/gbfs';
+import { isTimeZone } from '@odograph/contracts/time-zone';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
@@ -10,7 +11,6 @@ import { AppId, answers, EmptyAnswer, moment } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from './common/fleet.ts';
-import { isTimeZone } from './common/time-zone.ts';
 
 const ApplicationPath = Type.Object({ appId: AppId });
 const DiscoveryUrl = Type.String({

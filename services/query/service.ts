@@ -28,6 +28,7 @@ import { trackRoutes } from './reads/tracks.ts';
 import { trailRoutes } from './reads/trail.ts';
 import { tripRoutes } from './reads/trips.ts';
 import { vehicleTableRoutes } from './reads/vehicle-table.ts';
+import { reportRoutes } from './reports/routes.ts';
 import { Answers } from './shared/answers.ts';
 import { ReadBudget } from './shared/read-budget.ts';
 
@@ -161,6 +162,7 @@ export const queryService: Service<Http> = {
         recordRoutes(db),
         breakRoutes(db),
         calendarRoutes(db),
+        reportRoutes(db),
         liveRoutes(live),
       ]);
       await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);

@@ -1,5 +1,6 @@
 import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isTimeZone } from '@odograph/contracts/time-zone';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
@@ -14,7 +15,6 @@ import { createSecret, hashSecret, prefixOfCell } from '@odograph/runtime/secret
 import { type Kysely, type Selectable, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { isTimeZone } from '../common/time-zone.ts';
 import { changeLinks } from '../devices/links.ts';
 import { deleteVehicle } from '../vehicles/queries.ts';
 import { endSessions } from './tokens.ts';

@@ -1,0 +1,90 @@
+/**
+ * A column of a table of a report. Its heading is the text of its key (texts/). `moment` is ISO 8601 in UTC, `date` a day in
+ * the time zone of the report, `word` one of a few words that are translated in files.
+ */
+export interface Column {
+  readonly key: string;
+  readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number';
+  /** Decimals of a number. */
+  readonly digits?: number;
+  /** Left out of PDF, where a line has room for few columns. */
+  readonly isWide?: true;
+}
+
+const text = (key: string): Column => ({ key, type: 'text' });
+const word = (key: string): Column => ({ key, type: 'word' });
+const moment = (key: string): Column => ({ key, type: 'moment' });
+const date = (key: string): Column => ({ key, type: 'date' });
+const whole = (key: string): Column => ({ key, type: 'whole' });
+const number = (key: string, digits: number): Column => ({ key, type: 'number', digits });
+const wide = (column: Column): Column => ({ ...column, isWide: true });
+
+const vehicle = [wide(text('vehicleId')), text('plate')];
+/** Degrees, as exact as the device reports them. */
+const degrees = (key: string) => wide(number(key, 7));
+const distanceKm = number('distanceKm', 3);
+const hours = number('drivingHours', 2);
+const drives = [whole('trips'), distanceKm, hours];
+const consumption = [
+  number('fuelLitres', 3),
+  number('fuelLitresPer100Km', 2),
+  number('electricKwh', 3),
+  number('electricKwhPer100Km', 2),
+];
+const energy = [...drives, ...consumption, whole('tripsWithoutEnergy')];
+/** A day in the time zone of the report, with as many of its 23, 24 or 25 hours as the interval contains. */
+const day = [date('date'), number('dayHours', 2)];
+
+/** The reports with their tables; the first table is the report itself, the others are its totals. */
+export const reportKinds = {
+  trips: {
+    rows: [
+      ...vehicle,
+      ...[text('driver'), wide(text('tripId')), wide(date('date')), moment('startedAt'), moment('endedAt'), distanceKm],
+      ...[number('minutes', 2), number('averageSpeedKmh', 1), number('fuelLitres', 3), number('electricKwh', 3)],
+      ...[wide(number('cost', 2)), degrees('startLatitude'), degrees('startLongitude')],
+      ...[degrees('endLatitude'), degrees('endLongitude')],
+    ],
+    vehicles: [...vehicle, ...drives],
+    drivers: [text('driver'), ...drives],
+    days: [...day, ...drives],
+  },
+  stops: {
+    rows: [
+      ...[...vehicle, wide(date('date')), moment('startedAt'), moment('endedAt'), number('minutes', 2)],
+      ...[number('latitude', 7), number('longitude', 7)],
+    ],
+    vehicles: [...vehicle, whole('stops'), number('stoppedHours', 2)],
+  },
+  utilization: {
+    rows: [
+      ...[...vehicle, whole('bookings'), number('bookedHours', 2), number('bookedPercent', 1), ...drives],
+      number('drivenPercent', 1),
+    ],
+    drivers: [text('driver'), whole('bookings'), number('bookedHours', 2)],
+  },
+  energy: {
+    rows: [...vehicle, ...energy],
+    drivers: [text('driver'), ...energy],
+    days: [...day, ...energy],
+  },
+  alarms: {
+    rows: [
+      ...[...vehicle, wide(text('alarmId')), word('kind'), text('rule'), moment('raisedAt'), moment('clearedAt')],
+      ...[number('value', 2), moment('acknowledgedAt'), text('acknowledgedBy'), text('note')],
+      ...[degrees('latitude'), degrees('longitude')],
+    ],
+    vehicles: [...vehicle, whole('alarms'), whole('openAlarms')],
+    kinds: [word('kind'), whole('alarms'), whole('openAlarms')],
+  },
+  'silent-devices': {
+    rows: [...vehicle, text('deviceId'), moment('lastContactAt'), number('silentHours', 1)],
+  },
+} as const satisfies Readonly<
+  Record<string, Readonly<Record<string, readonly Column[]>> & { rows: readonly Column[] }>
+>;
+
+export type ReportKind = keyof typeof reportKinds;
+
+/** The tables of a kind of report by their names, the report itself first. */
+export const tablesOf = (kind: ReportKind): Readonly<Record<string, readonly Column[]>> => reportKinds[kind];

@@ -1,0 +1,88 @@
+import { seesBooking } from '@odograph/database/bookings';
+import { tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
+import { type RawBuilder, sql } from 'kysely';
+import { dateOf, instant, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
+
+/** SQL of the driver of the row of `trip`: that of the booking at its start, if the viewer sees the booking. */
+const driverOf = ({ viewer }: ReportScope) => sql`(select booking.user_id from booking
+  where booking.vehicle_id = trip.vehicle_id and booking.deleted_at is null
+    and tstzrange(booking.starts_at, booking.ends_at) @> trip.started_at and ${seesBooking(viewer)})`;
+
+/** Selects trips by their start; distances are those of GET /v1/vehicle/{id}/trips, rounded to the metre. */
+function selectTrips(scope: ReportScope): RawBuilder<unknown> {
+  return sql`select stored.*, round(stored.distance_km::numeric, 3) as metres, trip.started_at, trip.ended_at,
+      ${vehicleColumns}, ${driverOf(scope)} as driver, ${dateOf(sql`trip.started_at`, scope)} as date
+    from ${tripTables} cross join lateral (select ${tripColumns}) as stored
+    where ${isReported(scope)} and ${tripIsOver} and ${isWithin(sql`trip.started_at`, scope)}`;
+}
+
+/** Selects the rows of the report of trips, by vehicle and start. */
+export function selectTripRows(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select "vehicleId", plate, driver, id as "tripId", date, ${moment(sql`started_at`)} as "startedAt",
+      ${moment(sql`ended_at`)} as "endedAt", distance_km as "distanceKm", minutes,
+      case when minutes > 0 then distance_km / (minutes / 60) end as "averageSpeedKmh", fuel_litres as "fuelLitres",
+      electric_kwh as "electricKwh", distance_km * tariff_per_km + minutes * tariff_per_minute as cost,
+      first_latitude as "startLatitude", first_longitude as "startLongitude", last_latitude as "endLatitude",
+      last_longitude as "endLongitude"
+    from (${selectTrips(scope)}) as trip order by plate, "vehicleId", started_at`;
+}
+
+/** SQL of totals of trips, also of those without consumption. */
+const totals = sql`count(id)::integer as trips, coalesce(sum(metres), 0)::float8 as "distanceKm",
+  coalesce(sum(minutes), 0) / 60 as "drivingHours", sum(fuel_litres) as "fuelLitres",
+  (sum(fuel_litres) * 100 / nullif(sum(metres) filter (where fuel_litres is not null), 0)::float8) as "fuelLitresPer100Km",
+  sum(electric_kwh) as "electricKwh",
+  (sum(electric_kwh) * 100 / nullif(sum(metres) filter (where electric_kwh is not null), 0)::float8)
+    as "electricKwhPer100Km",
+  (count(id) filter (where fuel_litres is null and electric_kwh is null))::integer as "tripsWithoutEnergy"`;
+
+/** Selects totals of the trips of each vehicle that has any. */
+export function selectVehicleTotals(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select "vehicleId", plate, ${totals} from (${selectTrips(scope)}) as trip
+    group by "vehicleId", plate order by plate, "vehicleId"`;
+}
+
+/** Selects totals of the trips of each driver; those without a known driver are last, in a row without a name. */
+export function selectDriverTotals(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select driver, ${totals} from (${selectTrips(scope)}) as trip
+    group by driver order by driver nulls last`;
+}
+
+/** Selects the days of the interval, each with as many hours of it as the interval contains: 23 or 25 at a change of the clock. */
+export function selectDayTotals(scope: ReportScope): RawBuilder<object> {
+  const { from, until, timeZone } = scope;
+  const [first, end] = [instant(from), instant(until)];
+  return sql<object>`
+    with day as (select to_char(start, 'YYYY-MM-DD') as date, extract(epoch from
+        least(${end}, (start + interval '1 day') at time zone ${timeZone})
+        - greatest(${first}, start at time zone ${timeZone}))::float8 / 3600 as "dayHours"
+      from generate_series(date_trunc('day', ${first} at time zone ${timeZone}),
+        (${end} - interval '1 microsecond') at time zone ${timeZone}, '1 day') as start)
+    select day.date, "dayHours", ${totals} from day left join (${selectTrips(scope)}) as trip on trip.date = day.date
+    group by day.date, "dayHours" order by day.date`;
+}
+
+/** Selects the stops that begin in the interval: from the end of a trip to the start of the next one, if there is any. */
+function selectStops(scope: ReportScope): RawBuilder<unknown> {
+  return sql`select ${vehicleColumns}, stop.started_at, stop.ended_at, ${dateOf(sql`stop.started_at`, scope)} as date,
+      extract(epoch from stop.ended_at - stop.started_at)::float8 / 60 as minutes, stop.latitude, stop.longitude
+    from vehicle cross join lateral (
+      select trip.ended_at as started_at, trip.last_latitude as latitude, trip.last_longitude as longitude,
+        (select min(next.started_at) from trip as next where next.vehicle_id = trip.vehicle_id
+          and next.started_at >= trip.ended_at) as ended_at
+      from trip where trip.vehicle_id = vehicle.id and ${tripIsOver} and ${isWithin(sql`trip.ended_at`, scope)}) as stop
+    where ${isReported(scope)}`;
+}
+
+/** Selects the rows of the report of stops. */
+export function selectStopRows(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select "vehicleId", plate, date, ${moment(sql`started_at`)} as "startedAt",
+      ${moment(sql`ended_at`)} as "endedAt", minutes, latitude, longitude
+    from (${selectStops(scope)}) as stop order by plate, "vehicleId", started_at`;
+}
+
+/** Selects the number and the hours of the stops of each vehicle; a stop that goes on counts without hours. */
+export function selectStopTotals(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select "vehicleId", plate, count(*)::integer as stops, coalesce(sum(minutes), 0) / 60 as "stoppedHours"
+    from (${selectStops(scope)}) as stop group by "vehicleId", plate order by plate, "vehicleId"`;
+}

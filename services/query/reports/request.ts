@@ -1,0 +1,88 @@
+import type { Viewer } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isTimeZone } from '@odograph/contracts/time-zone';
+import { isoMicroseconds, type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import type { Database } from '@odograph/database/database';
+import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
+import { timestamp, VehicleId } from '@odograph/http/schemas';
+import { maxReportDays } from '@odograph/reports/report';
+import type { ReportScope } from '@odograph/reports/scope';
+import { sql } from 'kysely';
+import Type, { type Static } from 'typebox';
+
+const maxVehicleIds = 1000;
+const dayForm = /^\d{4}-\d\d-\d\d$/;
+
+export const reportFilters = {
+  from: timestamp('start, inclusive; a day without a time begins in the time zone of the report'),
+  until: timestamp(`end, exclusive; at most ${maxReportDays} days after the start`),
+  timeZone: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'name of the IANA database, for days and files; by default that of the application, else UTC',
+      examples: ['Europe/Paris'],
+    }),
+  ),
+  vehicleId: Type.Optional(VehicleId),
+  vehicleIds: Type.Optional(
+    Type.String({
+      maxLength: 11 * maxVehicleIds,
+      description: `ids separated by commas, at most ${maxVehicleIds}; by default all vehicles`,
+      examples: ['1000000001,1000000002'],
+    }),
+  ),
+};
+const Filters = Type.Object(reportFilters);
+type Filters = Static<typeof Filters>;
+
+/** Finds the time zone of the application if the viewer sees only one, else UTC. */
+async function findUsualZone(db: Database, { applicationIds }: Viewer): Promise<string> {
+  if (applicationIds?.length !== 1) return 'UTC';
+  const { rows } = await sql<{ zone: string }>`select time_zone as zone from application
+    where id = ${applicationIds[0]}`.execute(db);
+  return rows[0]?.zone ?? 'UTC';
+}
+
+/** Parses one end of the interval. @throws Failure INVALID_PARAMETER */
+async function parseEnd(db: Database, field: string, given: Timestamp, timeZone: string): Promise<Microseconds> {
+  const moment = parseTimestamp(field, given);
+  if (!dayForm.test(String(given))) return moment;
+  const { rows } = await sql<{ us: string }>`select (extract(epoch from
+    ${isoMicroseconds(moment).slice(0, 10)}::timestamp at time zone ${timeZone}) * 1000000)::bigint::text as us`.execute(
+    db,
+  );
+  return BigInt(rows[0]?.us ?? moment);
+}
+
+/** @throws Failure UNKNOWN_VEHICLE unless the viewer sees all of them */
+async function findVehicles(db: Database, viewer: Viewer, given: readonly string[]): Promise<number[]> {
+  const ids = [...new Set(given.map((id) => parseVehicleId(id) ?? 0))];
+  const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle
+    where vehicle.id = any(${ids}::integer[]) and ${visibleTo(viewer)}`.execute(db);
+  if (rows.length < ids.length) throw new Failure('UNKNOWN_VEHICLE');
+  return ids;
+}
+
+/**
+ * Reads the interval and the filters of a request.
+ * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, UNKNOWN_VEHICLE
+ */
+export async function parseScope(db: Database, viewer: Viewer, query: Filters): Promise<ReportScope> {
+  const { vehicleId, vehicleIds } = query;
+  if (query.timeZone !== undefined && !isTimeZone(query.timeZone)) {
+    throw invalidParameter('timeZone', 'must be a name of the IANA database');
+  }
+  const timeZone = query.timeZone ?? (await findUsualZone(db, viewer));
+  const from = await parseEnd(db, 'from', query.from, timeZone);
+  const until = await parseEnd(db, 'until', query.until, timeZone);
+  if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
+  if (until - from > BigInt(maxReportDays) * 86_400_000_000n) {
+    throw new Failure('INVALID_INTERVAL', `until must lie at most ${maxReportDays} days after from`, {
+      field: 'until',
+    });
+  }
+  const asked = [vehicleId ?? '', ...(vehicleIds?.split(',') ?? [])].filter((id) => id !== '');
+  if (asked.length > maxVehicleIds) throw invalidParameter('vehicleIds', `must be at most ${maxVehicleIds} ids`);
+  if (asked.length === 0) return { viewer, from, until, timeZone };
+  return { viewer, from, until, timeZone, vehicleIds: await findVehicles(db, viewer, asked) };
+}

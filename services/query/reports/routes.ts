@@ -1,0 +1,89 @@
+import { Readable } from 'node:stream';
+import type { Tables } from '@odograph/database/tables';
+import { writeTimestamp } from '@odograph/database/trips';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { sendFile, sendJson } from '@odograph/http/paging';
+import { AppId, answers, moment, word } from '@odograph/http/schemas';
+import { type Column, type ReportKind, reportKinds, tablesOf } from '@odograph/reports/columns';
+import { maxFileRows, type ReportFileFormat, reportFileTypes, writeReportFile } from '@odograph/reports/file';
+import { type Report, readReport } from '@odograph/reports/report';
+import { readTexts, reportLanguages } from '@odograph/reports/texts';
+import type { Kysely } from 'kysely';
+import Type, { type TSchema } from 'typebox';
+import { parseScope, reportFilters } from './request.ts';
+
+const texts = readTexts('en');
+const fileFormats = Object.keys(reportFileTypes) as ReportFileFormat[];
+const ReportQuery = Type.Object({
+  ...reportFilters,
+  format: Type.Optional(
+    word(['json', ...fileFormats], { description: `json by default; pdf: at most ${maxFileRows.pdf} rows in a table` }),
+  ),
+  language: Type.String({
+    ...{ maxLength: 16, default: 'en', examples: ['fr'] },
+    description: `of titles and headings in files: ${reportLanguages.join(', ')}`,
+  }),
+  appId: Type.Optional(AppId),
+});
+
+function schemaOf({ key, type }: Column): TSchema {
+  const { [key]: description = key } = texts.columns;
+  if (type === 'moment') return moment(description);
+  if (type === 'whole') return Type.Integer({ description });
+  if (type === 'number') return Type.Number({ description });
+  return Type.String({ description });
+}
+
+const pascalCase = (kind: string) => kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The answer of a kind of report: its tables, of which unknown values are left out. */
+function answerOf(kind: ReportKind): TSchema {
+  const tables = Object.entries(tablesOf(kind)).map(([name, columns]) => {
+    const fields = Object.fromEntries(columns.map((column) => [column.key, Type.Optional(schemaOf(column))]));
+    return [name, Type.Array(Type.Object(fields), { description: texts.tables[name] ?? name })] as const;
+  });
+  return Type.Object(
+    {
+      kind: Type.String({ examples: [kind] }),
+      from: moment('start, inclusive'),
+      until: moment('end, exclusive'),
+      timeZone: Type.String({ examples: ['Europe/Paris'] }),
+      ...Object.fromEntries(tables),
+    },
+    { title: `${pascalCase(kind)}Report` },
+  );
+}
+
+function writeReport({ kind, scope: { from, until, timeZone }, tables }: Report): string {
+  return JSON.stringify({ kind, from: writeTimestamp(from), until: writeTimestamp(until), timeZone, ...tables });
+}
+
+/** Additions to the interface: reports (docs/reports.md). */
+export function reportRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    for (const kind of Object.keys(reportKinds) as ReportKind[]) {
+      http.get(
+        `/v1/x/reports/${kind}`,
+        {
+          config: { isLinked: true },
+          schema: {
+            tags: ['reports'],
+            summary: `Report: ${texts.kinds[kind]}`,
+            querystring: ReportQuery,
+            produces: ['application/json', ...Object.values(reportFileTypes)],
+            response: answers(answerOf(kind), 'UNKNOWN_VEHICLE', 'UNKNOWN_APPLICATION', 'INVALID_INTERVAL'),
+          },
+        },
+        async ({ viewer, query }, reply) => {
+          const { format = 'json', language } = query;
+          readTexts(language);
+          const scope = await parseScope(db, viewer, query);
+          if (format === 'json') return sendJson(reply, writeReport(await readReport(db, kind, scope)));
+          const report = await readReport(db, kind, scope, maxFileRows[format]);
+          const { name: fileName, mediaType, content } = await writeReportFile({ report, format, language });
+          return sendFile(reply, Readable.from([content]), { fileName, mediaType });
+        },
+      );
+    }
+  };
+}
