@@ -15,9 +15,9 @@ const options = {
   records: [25, 'records per packet'],
   packets: [60, 'packets per uploading device and round'],
   rounds: [3, 'rounds of uploads'],
-  connections: [16, 'keep-alive HTTP connections per system'],
+  connections: [64, 'keep-alive HTTP connections per system'],
   flespi: [200_000, 'flespi records per round, in arrays of 100'],
-  traccar: [20_000, 'Traccar records per round, one per request'],
+  traccar: [60_000, 'Traccar records per round, one per request'],
 } as const;
 
 /** Messages of a request: flespi sends arrays, Traccar a position at a time. */
