@@ -27,6 +27,8 @@ import { listenForTeltonika } from './teltonika/listen.ts';
 
 /** Lease of a claimed command; longer than any command may take. */
 const claimSeconds = 600;
+/** More than the statements of this service. */
+const preparedStatements = 64;
 
 /**
  * Accepts uploads of devices and systems that do not use MQTT, into the same queue with the same guarantees.
@@ -170,7 +172,10 @@ async function createCommands(
 
 /** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, even at the start. */
 async function openEngines(host: ServiceHost<Http>) {
-  const db = openDatabase({ url: host.config.DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 });
+  const db = openDatabase({
+    ...{ url: host.config.DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 },
+    preparedStatements,
+  });
   host.onStop('gateway database', () => db.destroy());
   const metrics = createGatewayMetrics(host.metrics);
   const failures = new BackgroundFailures(gatewayTasks, host.logger, metrics.backgroundFailures);

@@ -68,7 +68,6 @@ export class MessageIntake {
     this.#owners = new CallBatcher({
       handle: (requests) => findOwners(options.db, requests.flat()),
       maximumItems: requestsPerStatement,
-      maximumInFlight: 2,
     });
   }
 

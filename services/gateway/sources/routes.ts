@@ -97,6 +97,8 @@ async function addSourceEndpoints(http: Http, options: EndpointOptions): Promise
         schema: { hide: true },
         // Each sender has limits of its own.
         config: { rateLimit: false },
+        // These headers are for browsers.
+        helmet: false,
         onRequest: (request, reply) => admit(options, endpoint, request, reply),
         handler: (request) => accept(options, endpoint, request),
       });

@@ -71,7 +71,6 @@ export class Senders {
     this.#lookups = new CallBatcher({
       handle: (lookups) => this.#select(lookups),
       maximumItems: lookupsPerStatement,
-      maximumInFlight: 2,
     });
   }
 
