@@ -85,7 +85,7 @@ grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_pe
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
-grant select on session, access_token, api_key, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command,
+grant select on session, access_token, api_key, vehicle_access to odograph_query, odograph_access, odograph_registration, odograph_command,
   odograph_events;
 grant select on sign_in, operator_application to odograph_query, odograph_access, odograph_registration, odograph_command,
   odograph_console, odograph_events;
@@ -192,6 +192,17 @@ grant select on event, vehicle, device_model, device_link, privacy_period, readi
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
 -- the purge of a vehicle removes it from webhooks
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
+
+-- groups of vehicles, and the access that triggers derive from grants
+grant select on vehicle_group, vehicle_group_member, operator_group to odograph_query, odograph_access, odograph_registration,
+  odograph_command, odograph_events, odograph_ingest, odograph_console;
+grant select, insert, update, delete on vehicle_group, vehicle_group_member, group_grant, operator_group, alarm_rule_group
+  to odograph_fleet;
+grant select on vehicle_access to odograph_fleet;
+grant select on vehicle_grant to odograph_query;
+grant select on alarm_rule_group to odograph_ingest;
+-- the purge of a vehicle
+grant select, delete on vehicle_access, vehicle_group_member to odograph_ingest;
 
 -- The users for reports read the schema fleet alone (`odograph reports create`); report_login belongs to the owner, as does
 -- application_move (`odograph application move-out`).

@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import { accountCommands, operatorCommands } from './commands/accounts.ts';
 import { archiveCommands } from './commands/archive.ts';
 import { type Command, type CommandContext, command } from './commands/command.ts';
+import { groupCommands } from './commands/groups.ts';
 import { importCommands, registrationCommands } from './commands/imports.ts';
 import { backupCommands, doctorCommands, reportCommands } from './commands/installation.ts';
 import { loginCommands } from './commands/login.ts';
@@ -86,6 +87,7 @@ export function formatForPeople(result: unknown, columns: number): string {
 /** Every command: parsing, help, completion and the list in docs/operating.md follow from this table. */
 export const commands: readonly Command[] = [
   ...accountCommands,
+  ...groupCommands,
   ...operatorCommands,
   ...vehicleCommands,
   ...deviceCommands,

@@ -6,8 +6,8 @@ import { namesUser } from './vehicle-access.ts';
 /** SQL on `vehicle` that is true if a person manages it: applications and operators do, of users those with the role. */
 export function managesVehicle({ userId }: Viewer): RawBuilder<boolean> {
   if (userId === undefined) return sql<boolean>`true`;
-  return sql<boolean>`exists (select from vehicle_grant where vehicle_grant.user_id = ${userId}
-    and vehicle_grant.vehicle_id = vehicle.id and vehicle_grant.role = 'manager')`;
+  return sql<boolean>`exists (select from vehicle_access where vehicle_access.user_id = ${userId}
+    and vehicle_access.vehicle_id = vehicle.id and vehicle_access.role = 'manager')`;
 }
 
 /** SQL that is true for the bookings of a visible vehicle that a person sees: a user its own, a manager all. */

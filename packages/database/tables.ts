@@ -96,6 +96,14 @@ interface VehicleGrantTable {
   created_at: Generated<Date>;
 }
 
+interface GroupGrantTable {
+  user_id: string;
+  application_id: number;
+  group_id: string;
+  role: Generated<'viewer' | 'driver' | 'manager'>;
+  created_at: Generated<Date>;
+}
+
 interface DeviceModelTable {
   id: string;
   protocol: Generated<'mqtt' | 'teltonika' | 'source'>;
@@ -269,6 +277,7 @@ export interface Tables {
   refresh_token: RefreshTokenTable;
   vehicle: VehicleTable;
   vehicle_grant: VehicleGrantTable;
+  group_grant: GroupGrantTable;
   device_model: DeviceModelTable;
   device: DeviceTable;
   source: SourceTable;

@@ -13,7 +13,7 @@ export function parseVehicleId(id: string): number | undefined {
   return number <= maxInteger ? number : undefined;
 }
 
-/** The roles of a grant. Every role includes the rights of those before it. */
+/** The roles of a grant, of a vehicle or of a group. Every role includes the rights of those before it; the strongest counts. */
 export const grantRoles = ['viewer', 'driver', 'manager'] as const;
 export type GrantRole = (typeof grantRoles)[number];
 
@@ -44,26 +44,27 @@ const hasCurrentAuthorization = (userId: string, levels: RawBuilder<unknown>) =>
     and tstzrange(held.valid_from, held.valid_until) @> clock_timestamp()
     and coalesce(held.suspended_until <= clock_timestamp(), true) and ${namesUser(userId, sql`held.driver_id`)})`;
 
-/** SQL on the alias `vehicle_grant` that is true if its role permits an act. */
+/** SQL on the table `vehicle_access` that is true if its role permits an act. */
 function rolePermits(userId: string, act: VehicleAct): RawBuilder<boolean> {
   if (act === 'read') return sql<boolean>`true`;
-  if (act === 'book') return sql<boolean>`vehicle_grant.role in ('driver', 'manager')`;
-  if (act === 'manage') return sql<boolean>`vehicle_grant.role = 'manager'`;
+  if (act === 'book') return sql<boolean>`vehicle_access.role in ('driver', 'manager')`;
+  if (act === 'manage') return sql<boolean>`vehicle_access.role = 'manager'`;
   const levels = act === 'drive' ? sql`('DRIVE')` : sql`('DRIVE', 'LOCK_UNLOCK')`;
-  return sql<boolean>`(vehicle_grant.role = 'manager' or (vehicle_grant.role = 'driver'
+  return sql<boolean>`(vehicle_access.role = 'manager' or (vehicle_access.role = 'driver'
     and (${hasCurrentBooking(userId)} or ${hasCurrentAuthorization(userId, levels)})))`;
 }
 
 /**
  * The access rule: SQL on the alias `vehicle` that is true for the vehicles with which the caller may do something.
- * Application mode covers the vehicles of the application that are not deleted, user mode those among them with a grant.
+ * Application mode covers the vehicles of the application that are not deleted, user mode those among them with a grant of
+ * the vehicle or of a group that it is in: the table `vehicle_access`, which triggers of migrations/0013_groups.sql keep.
  */
 export function accessibleTo(caller: Caller, act: VehicleAct = 'read'): RawBuilder<boolean> {
   const { applicationId, userId } = caller;
   const ofApplication = sql<boolean>`vehicle.application_id = ${applicationId} and vehicle.deleted_at is null`;
   if (userId === undefined) return sql<boolean>`(${ofApplication})`;
-  return sql<boolean>`(${ofApplication} and exists (select 1 from vehicle_grant
-    where vehicle_grant.user_id = ${userId} and vehicle_grant.vehicle_id = vehicle.id and ${rolePermits(userId, act)}))`;
+  return sql<boolean>`(${ofApplication} and exists (select 1 from vehicle_access
+    where vehicle_access.user_id = ${userId} and vehicle_access.vehicle_id = vehicle.id and ${rolePermits(userId, act)}))`;
 }
 
 /**
@@ -76,8 +77,8 @@ export function visibleTo({ applicationIds, userId }: Viewer): RawBuilder<boolea
   const granted =
     userId === undefined
       ? sql``
-      : sql`and exists (select from vehicle_grant
-          where vehicle_grant.user_id = ${userId} and vehicle_grant.vehicle_id = vehicle.id)`;
+      : sql`and exists (select from vehicle_access
+          where vehicle_access.user_id = ${userId} and vehicle_access.vehicle_id = vehicle.id)`;
   return sql<boolean>`(vehicle.deleted_at is null ${ofApplications} ${granted})`;
 }
 

@@ -40,6 +40,7 @@ const tags: Readonly<Record<string, string>> = {
   alarms: 'Rules, geofences and the alarms that they raise',
   webhooks: 'Addresses that the events of an application are posted to',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
+  groups: 'Vehicles in groups that form a tree, for grants, alarm rules and filters',
   gbfs: 'Vehicles and stations of sharing systems as GBFS 3.0, for everyone',
   operators: 'For the operator of the platform, with the admin token',
   operations: 'Health and metrics of the platform',

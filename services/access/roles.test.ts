@@ -178,6 +178,23 @@ describe('the end of a grant', () => {
     expect(await listVersion()).toBeGreaterThan(before);
   });
 
+  it('of a group does the same, unless another grant gives as much', async () => {
+    const { platform, application, vehicle } = access;
+    const user = await access.createUser();
+    const { rows } = await sql<{ id: string }>`with created as (
+        insert into vehicle_group (application_id, name) values (${application.id}, 'vans') returning id),
+      joined as (insert into vehicle_group_member select id, ${Number(vehicle.id)} from created)
+      insert into group_grant (user_id, application_id, group_id, role)
+        select ${user.id}, ${application.id}, id, 'driver' from created returning group_id as id`.execute(platform.db);
+    const own = (await issueAs(user, user.id)).body.authorizationId;
+    const status = async () => (await access.api.get(`/v1/bluetooth-token/${own}`)).status;
+    await sql`insert into vehicle_grant values (${user.id}, ${Number(vehicle.id)}, 'driver')`.execute(platform.db);
+    await sql`delete from vehicle_group_member where group_id = ${rows[0]?.id}`.execute(platform.db);
+    expect(await status()).toBe(200);
+    await revokeGrant(user);
+    expect(await status()).toBe(404);
+  });
+
   it('of a manager who becomes a driver revokes what it issued for others only', async () => {
     const manager = await access.createUser('manager');
     const own = (await issueAs(manager, manager.id)).body.authorizationId;

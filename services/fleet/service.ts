@@ -24,13 +24,14 @@ import type { Fleet, FleetRoutes } from './common/fleet.ts';
 import { LoginLimit } from './common/login-limit.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { gbfs } from './gbfs.ts';
+import { groups } from './groups/routes.ts';
 import { parking } from './parking.ts';
 import { sources } from './sources.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
 
 const resources: readonly FleetRoutes[] = [
   ...[...accountRoutes, ...vehicleRoutes, ...deviceRoutes],
-  ...[parking, alarms, sources, gbfs, audit],
+  ...[groups, parking, alarms, sources, gbfs, audit],
 ];
 
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */

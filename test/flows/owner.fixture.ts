@@ -76,6 +76,8 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { bookingId = '' } = requireBody(booked);
   const circle = { name: 'Depot', geometry: { type: 'Point', coordinates: [2.35, 48.85] }, radiusMetres: 300 };
   const { id: geofence = '' } = requireBody(await api.post('/v1/x/geofences', circle));
+  const { id: group = '' } = requireBody(await api.post('/v1/x/groups', { name: 'Vans' }));
+  requireBody(await api.put(`/v1/x/groups/${group}/vehicles`, { vehicleIds: [vehicle.id] }));
   const rule = { name: 'Crash', kind: 'crash', vehicleIds: [vehicle.id] };
   const { id: alarmRule = '' } = requireBody(await api.post('/v1/x/alarm-rules', rule));
   const hook = { url: 'https://receiver.invalid/hook', types: ['alarm.*'], vehicleIds: [vehicle.id] };
@@ -93,6 +95,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
       webhook,
       'api key': apiKeyId,
       geofence,
+      group,
       'alarm rule': alarmRule,
       alarm: await storeAlarm(db, alarmRule, vehicle),
       vehicle: vehicle.id,
@@ -123,6 +126,7 @@ export function missingNames(): Owner['names'] {
     trip: randomUUID(),
     driver: `driver-${randomUUID()}`,
     geofence: randomUUID(),
+    group: randomUUID(),
     'alarm rule': randomUUID(),
     alarm: randomUUID(),
     webhook: randomUUID(),

@@ -87,6 +87,7 @@ export type Resource =
   | 'driver'
   | 'registration'
   | 'geofence'
+  | 'group'
   | 'alarm rule'
   | 'alarm'
   | 'webhook'
@@ -110,8 +111,8 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/booking', 'booking'],
   ['/v1/parkings', 'parking'],
   ['/v1/x/devices', 'device'],
-  ['/v1/x/devices', 'device'],
   ['/v1/x/geofences', 'geofence'],
+  ['/v1/x/groups', 'group'],
   ['/v1/x/alarm-rules', 'alarm rule'],
   ['/v1/x/alarms', 'alarm'],
   ['/v1/x/webhooks', 'webhook'],
@@ -153,6 +154,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
     ],
   }),
   kind: () => 'crash',
+  vehicleIds: () => [],
   url: () => 'https://receiver.invalid/hook',
   types: () => ['alarm.*'],
   scopes: () => ['read'],

@@ -98,13 +98,14 @@ async function restoreDatabase(
   }
 }
 
-/** Switches the triggers that write events or refuse changes: a restored row is no change, and its event is restored too. */
+/** Switches the triggers that write events, refuse changes or derive access: a restored row is no change, and all it led to is restored too. */
 async function setEventTriggers(client: Client, state: 'enable' | 'disable'): Promise<void> {
   await client.query(`do $$
     declare one record;
     begin
       for one in select tgrelid::regclass as owner, tgname from pg_trigger
-          where not tgisinternal and (tgname like 'event\\_%' or tgname = 'refuse_while_moving') loop
+          where not tgisinternal and (tgname like 'event\\_%' or tgname = 'refuse_while_moving'
+            or tgname like 'refresh\\_vehicle\\_access%') loop
         execute format('alter table %s ${state} trigger %I', one.owner, one.tgname);
       end loop;
     end $$`);

@@ -4,6 +4,18 @@ import { command, flag, list, numeric, optional, required } from './command.ts';
 
 const app = required('appId of the application');
 
+const granted = {
+  vehicle: optional('id of the vehicle'),
+  group: optional('id of the group; the grant also covers the groups below it'),
+};
+
+/** @throws UsageFailure unless a vehicle or a group is named */
+function requireOne(vehicle: string | undefined, group: string | undefined): { kind: 'vehicle' | 'group'; id: string } {
+  if (vehicle !== undefined && group === undefined) return { kind: 'vehicle', id: vehicle };
+  if (group !== undefined && vehicle === undefined) return { kind: 'group', id: group };
+  throw new UsageFailure('give either --vehicle or --group');
+}
+
 /** Applications, their settings and users, and the data about a person. */
 export const accountCommands = [
   command({
@@ -120,22 +132,30 @@ export const accountCommands = [
   }),
   command({
     name: 'user grant',
-    summary: 'grant a user access to a vehicle, or change the role',
-    examples: ['user grant --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001 --role manager'],
+    summary: 'grant a user access to a vehicle or to the vehicles of a group, or change the role',
+    examples: [
+      'user grant --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001 --role manager',
+      'user grant --user 0197a1de-5f0e-7000-8000-000000000001 --group 0197a1de-5f0e-7000-8000-000000000007 --role viewer',
+    ],
     options: {
       user: required('id of the user'),
-      vehicle: required('id of the vehicle'),
+      ...granted,
       role: optional('viewer, driver (default) or manager', ['viewer', 'driver', 'manager']),
     },
-    run: ({ api }, { user, vehicle, role }) =>
-      api.post(`users/${segment(user)}/vehicles`, { vehicleId: vehicle, role }),
+    async run({ api }, { user, vehicle, group, role }) {
+      const { kind, id } = requireOne(vehicle, group);
+      return api.post(`users/${segment(user)}/${kind}s`, { [`${kind}Id`]: id, role });
+    },
   }),
   command({
     name: 'user revoke',
-    summary: 'revoke the access of a user to a vehicle, with its bookings and authorizations there',
+    summary: 'revoke the grant of a vehicle or of a group, with the bookings and authorizations there',
     examples: ['user revoke --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001'],
-    options: { user: required('id of the user'), vehicle: required('id of the vehicle') },
-    run: ({ api }, { user, vehicle }) => api.delete(`users/${segment(user)}/vehicles/${segment(vehicle)}`),
+    options: { user: required('id of the user'), ...granted },
+    async run({ api }, { user, vehicle, group }) {
+      const { kind, id } = requireOne(vehicle, group);
+      return api.delete(`users/${segment(user)}/${kind}s/${segment(id)}`);
+    },
   }),
   command({
     name: 'user reset',

@@ -18,6 +18,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { changeLinks } from '../devices/links.ts';
 import { deleteVehicle } from '../vehicles/queries.ts';
 import { endSessions } from './tokens.ts';
+import { deleteGrants } from './users.ts';
 
 const Application = Type.Object(
   { appId: AppId, name: Type.String({ examples: ['Car sharing'] }), createdAt: moment('when it was created') },
@@ -340,5 +341,5 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
     .execute();
   await db.deleteFrom('api_key').where('application_id', '=', applicationId).execute();
   await endSessions(db, { applicationId });
-  for (const { id } of users) await db.deleteFrom('vehicle_grant').where('user_id', '=', id).execute();
+  for (const { id } of users) await deleteGrants(db, id);
 }

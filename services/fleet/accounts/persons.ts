@@ -157,6 +157,8 @@ const exports = {
   account: (person: Person) => sql`select id, username, created_at, deleted_at from user_account
     where id = ${person.accountId}`,
   grants: (person: Person) => sql`select vehicle_id, created_at from vehicle_grant where user_id = ${person.accountId}`,
+  groupGrants: (person: Person) => sql`select group_id, role, created_at from group_grant
+    where user_id = ${person.accountId}`,
   sessions: (person: Person) => sql`select created_at, revoked_at from session where user_id = ${person.accountId}`,
   requests: (person: Person) => sql`select plate, request, state, created_at, decided_at from vehicle_request
     where user_id = ${person.accountId}`,

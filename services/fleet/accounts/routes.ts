@@ -10,6 +10,7 @@ import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { apiKeys } from './api-keys.ts';
 import { applications } from './applications.ts';
+import { groupGrants } from './group-grants.ts';
 import { operators } from './operators.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import { persons } from './persons.ts';
@@ -35,6 +36,7 @@ export const accountRoutes: readonly FleetRoutes[] = [
   applications,
   apiKeys,
   users,
+  groupGrants,
   operators,
   persons,
 ];

@@ -89,6 +89,7 @@ describe('/v1/x/admin/users', () => {
       mustChangePassword: true,
       vehicleIds: [],
       grants: [],
+      groupGrants: [],
     });
   });
 

@@ -13,10 +13,11 @@ import { AppId, answers, EmptyAnswer, text, VehicleId, word } from '@odograph/ht
 import { type Kysely, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { GroupId } from '../groups/schemas.ts';
 import { hashPassword, NewPassword, requirePasswordLength } from './passwords.ts';
 import { endSessions } from './tokens.ts';
 
-const UserId = Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
+export const UserId = Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
 const NewUser = Type.Object({
   appId: AppId,
   username: text(1, 256, { examples: ['alex'] }),
@@ -35,15 +36,22 @@ const User = Type.Object(
         { title: 'Grant' },
       ),
     ),
+    groupGrants: Type.Array(
+      Type.Object({ groupId: GroupId, name: Type.String(), role: word(grantRoles) }, { title: 'GroupGrant' }),
+      {
+        description:
+          'roles on all vehicles of groups and of the groups below them; of several roles the strongest counts',
+      },
+    ),
   },
   { title: 'User' },
 );
-const Role = Type.Unsafe<GrantRole>({
+export const Role = Type.Unsafe<GrantRole>({
   ...word(grantRoles),
   default: 'driver',
   description: 'viewer: reads; driver: own bookings and authorizations and actions within them; manager: everything',
 });
-const UserPath = Type.Object({ userId: UserId });
+export const UserPath = Type.Object({ userId: UserId });
 
 /** The operator's routes for the users of an application and their vehicles. */
 export const users: FleetRoutes = { operator: [addUserRoutes, addGrantRoutes, addRevocationRoutes] };
@@ -143,6 +151,12 @@ async function changeUser(
   });
 }
 
+/** Deletes all grants of a user; the database also ends its bookings and authorizations. */
+export async function deleteGrants(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
+  await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
+}
+
 /** Routes that end the sessions of a user: deletion, password reset and sign-out. */
 function addRevocationRoutes(http: Http, { db }: Fleet): void {
   const deleteSchema = {
@@ -154,8 +168,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     const { userId } = request.params;
     await changeUser(db, request, 'user.delete', async (trx) => {
       await trx.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
-      // The database also ends the bookings and authorizations of the grants.
-      await trx.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
+      await deleteGrants(trx, userId);
     });
     return {};
   });
@@ -209,11 +222,15 @@ async function listUsers(db: Database, applicationId: number): Promise<Type.Stat
     .leftJoin('vehicle_grant', 'vehicle_grant.user_id', 'user_account.id')
     .leftJoin('vehicle', 'vehicle.id', 'vehicle_grant.vehicle_id')
     .select(['user_account.id', 'username', 'must_change_password'])
-    .select(
+    .select([
       sql<Type.Static<typeof User>['grants']>`coalesce(json_agg(
         json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'plate', vehicle.plate, 'role', vehicle_grant.role)
         order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
-    )
+      sql<Type.Static<typeof User>['groupGrants']>`(select coalesce(json_agg(json_build_object('groupId', group_id,
+          'name', vehicle_group.name, 'role', role) order by vehicle_group.name, group_id), '[]')
+        from group_grant join vehicle_group on vehicle_group.id = group_id
+        where group_grant.user_id = user_account.id)`.as('groupGrants'),
+    ])
     .where('user_account.application_id', '=', applicationId)
     .where('user_account.deleted_at', 'is', null)
     .groupBy('user_account.id')
@@ -225,11 +242,12 @@ async function listUsers(db: Database, applicationId: number): Promise<Type.Stat
     mustChangePassword: row.must_change_password,
     vehicleIds: row.grants.map(({ vehicleId }) => vehicleId),
     grants: row.grants,
+    groupGrants: row.groupGrants,
   }));
 }
 
 /** Finds the application of a user that an operator sees. @throws Failure UNKNOWN_USER */
-async function applicationOf(db: Database, operator: Operator, userId: string): Promise<number> {
+export async function applicationOf(db: Database, operator: Operator, userId: string): Promise<number> {
   if (!isUuid(userId)) throw new Failure('UNKNOWN_USER');
   const row = await db
     .selectFrom('user_account')

@@ -98,7 +98,10 @@ const VehicleAccess = Type.Object(
     }),
     grants: Type.Array(
       Type.Object(
-        { userId: id('account'), username: text('name of the account', 'driver-17'), role: word(grantRoles) },
+        {
+          ...{ userId: id('account'), username: text('name of the account', 'driver-17'), role: word(grantRoles) },
+          byGroup: Type.Boolean({ description: 'the role follows from the grant of a group' }),
+        },
         { title: 'HeldGrant' },
       ),
       { description: 'users of the application with access to the vehicle' },
@@ -178,9 +181,10 @@ async function findAccess(db: Database, viewer: Viewer, vehicleId: number, withE
       (select coalesce(json_agg(${authorizationJson}
           order by held.valid_from, held.id), '[]')
         from (${selectHeld(seesAuthorization(viewer), withEnded)}) as held) as authorizations,
-      (select coalesce(json_agg(json_build_object('userId', held.user_id, 'username', user_account.username,
-          'role', held.role) order by user_account.username), '[]')
-        from vehicle_grant as held join user_account on user_account.id = held.user_id and user_account.deleted_at is null
+      (select coalesce(json_agg(json_build_object('userId', held.user_id, 'username', user_account.username, 'role', held.role, 'byGroup',
+          not exists (select from vehicle_grant as own where own.user_id = held.user_id
+            and own.vehicle_id = held.vehicle_id and own.role = held.role)) order by user_account.username), '[]')
+        from vehicle_access as held join user_account on user_account.id = held.user_id and user_account.deleted_at is null
         where held.vehicle_id = vehicle.id and ${isOwn(sql<boolean>`held.user_id = ${userId ?? null}::uuid`)}) as grants
     from vehicle where vehicle.id = ${vehicleId} and ${visibleTo(viewer)}`.execute(db);
   return rows[0] ?? { authorizations: [], grants: [] };

@@ -1,0 +1,34 @@
+import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** SQL of the ids of groups and of all groups below them; malformed and unknown ids have none. */
+export const groupsBelow = (ids: readonly string[]): RawBuilder<unknown> =>
+  sql`(select groups_below(${ids.filter(isUuid)}::uuid[]))`;
+
+/**
+ * SQL on the table `vehicle` that is true for the vehicles of groups and of the groups below them. It decides no access:
+ * combine it with accessibleTo or visibleTo. The vehicles of a group belong to its application, so a filter by a foreign
+ * group is as empty as one by a missing group.
+ */
+export const inGroups = (ids: readonly string[]): RawBuilder<boolean> =>
+  sql<boolean>`vehicle.id in (select vehicle_id from vehicle_group_member where group_id in ${groupsBelow(ids)})`;
+
+/** Serializes changes of the groups of an application and of access (migrations/0013_groups.sql) until the transaction ends. */
+export async function lockGroups(db: Database, applicationId: number): Promise<void> {
+  await sql`select lock_vehicle_access(${applicationId})`.execute(db);
+}
+
+/**
+ * Finds the application of a group.
+ * @param among the applications that may have it; all without it
+ * @throws Failure NOT_FOUND
+ */
+export async function findGroupOwner(db: Database, id: string, among?: readonly number[]): Promise<number> {
+  const { rows } = await sql<{ owner: number }>`select application_id as owner from vehicle_group
+    where id = any(${[id].filter(isUuid)}::uuid[])`.execute(db);
+  const [row] = rows;
+  if (!row || among?.includes(row.owner) === false) throw new Failure('NOT_FOUND', 'no group has this id');
+  return row.owner;
+}

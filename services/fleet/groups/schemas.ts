@@ -1,0 +1,58 @@
+import { AppId, text, VehicleId } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
+
+export const GroupId = Type.String({
+  maxLength: 256,
+  description: 'group identifier',
+  examples: ['0197a1de-5f0e-7000-8000-000000000007'],
+});
+export const GroupPath = Type.Object({ id: GroupId });
+export const GroupCreated = Type.Object({ id: GroupId }, { title: 'GroupCreated' });
+
+const name = text(1, 256, { description: 'name', examples: ['Vans north'] });
+export const newGroupFields = {
+  name,
+  parentId: Type.Optional({ ...GroupId, description: 'the group that it is below; left out at the top of the tree' }),
+};
+export const NewGroup = Type.Object(newGroupFields);
+export type NewGroup = Static<typeof NewGroup>;
+export const GroupChange = Type.Object({
+  name: Type.Optional(name),
+  parentId: Type.Optional({
+    ...GroupId,
+    description: 'another group that it is below, with all groups below it; empty for the top of the tree',
+  }),
+});
+export type GroupChange = Static<typeof GroupChange>;
+
+/** Vehicles that a group has itself; those of groups below it do not count. */
+const maxVehicles = 10_000;
+export const GroupVehicles = Type.Object({
+  vehicleIds: Type.Array(VehicleId, {
+    maxItems: maxVehicles,
+    description: 'all vehicles of the group itself; the others leave it',
+  }),
+});
+
+const groupFields = {
+  id: GroupId,
+  appId: AppId,
+  name: Type.String(),
+  parentId: Type.Optional({ ...GroupId, description: 'left out at the top of the tree' }),
+  depth: Type.Integer({ minimum: 0, description: 'number of groups that it is below' }),
+  vehicleCount: Type.Integer({ minimum: 0, description: 'vehicles of the group itself' }),
+  totalVehicleCount: Type.Integer({
+    minimum: 0,
+    description: 'vehicles of the group and of those below it, each once',
+  }),
+};
+export const Group = Type.Object(groupFields, { title: 'Group' });
+export type Group = Static<typeof Group>;
+export const GroupList = Type.Object({
+  groups: Type.Array(Group, { description: 'in the order of the tree: each group is followed by those below it' }),
+});
+export const GroupWithVehicles = Type.Object(
+  { ...groupFields, vehicleIds: Type.Array(VehicleId, { description: 'of the group itself' }) },
+  { title: 'GroupWithVehicles' },
+);
+export type GroupWithVehicles = Static<typeof GroupWithVehicles>;
