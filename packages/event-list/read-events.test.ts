@@ -76,6 +76,20 @@ describe('the list of events', () => {
     expect(typesOf(await read())).toEqual(['command.ended', 'command.ended']);
   });
 
+  it('keeps what is stored while the change feed is restarted, and its order', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    const id = await insertCommand();
+    await endCommand(id, 'unknown');
+    await db.transaction().execute(async (trx) => {
+      await storeReading(trx);
+      await sql`select restart_change_feed()`.execute(db);
+      await endCommand(id, 'acknowledged', trx);
+    });
+    const start = await findEventCursorAt(db, application.id, new Date(0));
+    const types = ['device.linked', 'command.ended', 'reading.stored', 'command.ended'];
+    expect(typesOf(await read(start))).toEqual(types);
+  });
+
   it('holds nothing of a transaction that was rolled back', async () => {
     const id = await insertCommand();
     const trx = await db.startTransaction().execute();
