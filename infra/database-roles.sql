@@ -112,7 +112,7 @@ grant select, update, delete on vehicle to odograph_ingest;
 grant update (left_deleted_vehicle_at) on device to odograph_ingest;
 grant update (changes_forgotten_until) on application to odograph_ingest;
 grant select, delete on device_link, privacy_period, command, booking, vehicle_parking, vehicle_grant, vehicle_request,
-  bluetooth_authorization, session to odograph_ingest;
+  bluetooth_authorization, session, share to odograph_ingest;
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
 grant select (expires_at, used_at, session_id), delete on sign_in to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;
@@ -147,7 +147,7 @@ grant select, insert, update, delete on application, user_account, session, acce
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
 grant select, insert, update on source to odograph_fleet;
-grant select, insert, update, delete on gbfs_system to odograph_fleet;
+grant select, insert, update, delete on gbfs_system, share to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
 grant select (device_id, resolved_at, is_partial) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;

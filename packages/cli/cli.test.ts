@@ -126,6 +126,21 @@ describe('npx odograph', () => {
     expect(await answerOf('model', 'show', 'relay')).toEqual({ ...shown, name: 'relay' });
   });
 
+  it('creates, lists and revokes a share', async () => {
+    const { appId } = await answerOf('application', 'create', '--name', 'Sharing');
+    const { id: vehicle } = await answerOf('vehicle', 'create', '--app', appId, '--plate', 'SH-123-AR');
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const options = ['--vehicle', vehicle, '--until', until, '--place', '48.85,2.35', '--grid', '500'];
+    const { id, url } = await answerOf('share', 'create', ...options);
+    expect(url).toMatch(/\/share#[\w-]{43}$/);
+    const place = { latitude: 48.85, longitude: 2.35, radiusMetres: 200 };
+    expect((await answerOf('share', 'list', '--vehicle', vehicle)).shares).toMatchObject([
+      { id, state: 'active', gridMetres: 500, place, views: 0 },
+    ]);
+    await answerOf('share', 'revoke', id);
+    expect((await answerOf('share', 'list', '--vehicle', vehicle)).shares).toMatchObject([{ id, state: 'ended' }]);
+  });
+
   it('creates, lists, rotates and deletes a source', async () => {
     const { appId } = await answerOf('application', 'create', '--name', 'Forwarding');
     const options = ['--app', appId, '--format', 'traccar', '--create-devices'];

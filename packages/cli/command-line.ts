@@ -14,7 +14,7 @@ import { moveCommands } from './commands/move.ts';
 import { operationCommands } from './commands/operations.ts';
 import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
-import { deviceCommands, vehicleCommands } from './commands/vehicles.ts';
+import { deviceCommands, shareCommands, vehicleCommands } from './commands/vehicles.ts';
 import { completionScript, shells } from './completion.ts';
 import { createProgram, type ParsedArguments } from './program.ts';
 import { createAdminApi, Refusal, UsageFailure } from './server/admin-api.ts';
@@ -90,6 +90,7 @@ export const commands: readonly Command[] = [
   ...groupCommands,
   ...operatorCommands,
   ...vehicleCommands,
+  ...shareCommands,
   ...deviceCommands,
   ...sourceCommands,
   ...canCommands,

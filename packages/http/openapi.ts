@@ -38,6 +38,7 @@ const tags: Readonly<Record<string, string>> = {
   drivers: 'The vehicles and authorizations of a driver',
   bookings: 'Bookings and free-floating use of vehicles',
   alarms: 'Rules, geofences and the alarms that they raise',
+  shares: 'Links that show a vehicle to people without an account',
   webhooks: 'Addresses that the events of an application are posted to',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
   groups: 'Vehicles in groups that form a tree, for grants, alarm rules and filters',

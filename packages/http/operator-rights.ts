@@ -95,6 +95,8 @@ const rights: Readonly<Record<string, Right>> = {
   'DELETE can-databases/:name': administerPlatform,
   'POST can-redecodings': administerPlatform,
   'GET can-redecodings/:id': readPlatform,
+  'POST shares': operate,
+  'DELETE shares/:id': operate,
   'GET requests': read,
   'POST requests/:id/approve': operate,
   'POST requests/:id/decline': operate,

@@ -204,7 +204,7 @@ export const Settings = Type.Object({
     Type.String({ maxLength: 500, absent: 'that of the file', description: 'who made the map, to be shown on it' }),
   ),
   PUBLIC_URL: httpUrl(
-    'address at which people reach the console, for links in messages: `https://fleet.example.com`',
+    'address at which people reach the platform, for links in messages and those of shares: `https://fleet.example.com`',
     'none: messages hold no links',
   ),
   SMTP_URL: optional('^smtps?://', {

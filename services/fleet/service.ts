@@ -26,12 +26,13 @@ import { deviceRoutes } from './devices/routes.ts';
 import { gbfs } from './gbfs.ts';
 import { groups } from './groups/routes.ts';
 import { parking } from './parking.ts';
+import { shares } from './shares/routes.ts';
 import { sources } from './sources.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
 
 const resources: readonly FleetRoutes[] = [
   ...[...accountRoutes, ...vehicleRoutes, ...deviceRoutes],
-  ...[groups, parking, alarms, sources, gbfs, audit],
+  ...[groups, parking, alarms, shares, sources, gbfs, audit],
 ];
 
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */

@@ -20,6 +20,7 @@ export interface OperatedNames {
   readonly apiKey: string;
   readonly driver: string;
   readonly plate: string;
+  readonly share: string;
 }
 
 export interface Operated {
@@ -54,21 +55,21 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
     .insertInto('gbfs_system')
     .values({ application_id: application.id, system_id: application.appId, settings, id_key: hashSecret(settings) })
     .execute();
-  const { driver, plate } = names;
+  const { driver, plate, share } = names;
   return {
     applicationId: application.id,
     names: {
       ...{ application: application.appId, user: user.id, vehicle: vehicle.id, device: vehicle.deviceId },
       ...{ request: request.id, upload: rows[0]?.id ?? '', source: source.id },
       apiKey: names['api key'],
-      ...{ driver, plate },
+      ...{ driver, plate, share },
     },
   };
 }
 
 /** Well-formed names of resources that do not exist. */
 export function missingOperated(): OperatedNames {
-  const { vehicle, device, driver, plate } = missingNames();
+  const { vehicle, device, driver, plate, share } = missingNames();
   const application = `app-${randomUUID()}`;
   return {
     application,
@@ -81,6 +82,7 @@ export function missingOperated(): OperatedNames {
     apiKey: randomUUID(),
     driver,
     plate,
+    share,
   };
 }
 
@@ -130,6 +132,7 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'PUT can-databases/{name}': () => ({ shipped: 'obd2' }),
   'POST can-redecodings': () => ({ model: `walk-${randomUUID()}` }),
   'PUT gbfs/{appId}': ({ application }) => gbfsSettings(application),
+  'POST shares': ({ vehicle }) => ({ vehicleId: vehicle, until: Math.floor(Date.now() / 1000) + 60 }),
   'GET requests': ({ application }) => ({ appId: application }),
   'POST requests/{id}/decline': () => ({ reason: 'a walk' }),
   'POST quarantine/replay': ({ upload }) => ({ ids: [upload] }),
@@ -156,6 +159,7 @@ const ids = {
   sources: 'source',
   'api-keys': 'apiKey',
   persons: 'driver',
+  shares: 'share',
   'can-redecodings': 'upload',
 } as const;
 

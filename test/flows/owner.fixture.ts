@@ -88,10 +88,12 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { id: job = '' } = requireBody(await api.post('/v1/x/exports', file));
   const apiKey = { name: 'reports', scopes: ['read'] };
   const { id: apiKeyId = '' } = requireBody(await api.post('/v1/x/api-keys', apiKey));
+  const { id: share = '' } = requireBody(await api.post('/v1/x/shares', { vehicleId: vehicle.id, until: now + 3600 }));
   return {
     application,
     vehicle,
     names: {
+      share,
       webhook,
       'api key': apiKeyId,
       geofence,
@@ -132,5 +134,6 @@ export function missingNames(): Owner['names'] {
     webhook: randomUUID(),
     export: randomUUID(),
     'api key': randomUUID(),
+    share: randomUUID(),
   };
 }

@@ -70,7 +70,7 @@ const openPaths: ReadonlySet<string> = new Set(['/v1/login', '/v1/refreshToken',
 /** The token that a route must require; those not listed as open require one. */
 export function guardOf({ method, path }: Route): 'nobody' | 'token' | 'admin' | 'session' {
   if (openPaths.has(path) || `${method} ${path}` === 'POST /v1/x/session') return 'nobody';
-  if (path.startsWith('/v1/x/gbfs/')) return 'nobody';
+  if (path.startsWith('/v1/x/gbfs/') || path === '/v1/x/shared') return 'nobody';
   if (path.startsWith('/v1/x/session')) return 'session';
   return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
 }
@@ -92,7 +92,8 @@ export type Resource =
   | 'alarm'
   | 'webhook'
   | 'export'
-  | 'api key';
+  | 'api key'
+  | 'share';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -118,6 +119,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/webhooks', 'webhook'],
   ['/v1/x/exports', 'export'],
   ['/v1/x/api-keys', 'api key'],
+  ['/v1/x/shares', 'share'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */

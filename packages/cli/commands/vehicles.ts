@@ -72,6 +72,53 @@ export const vehicleCommands = [
   }),
 ];
 
+/** Parses LATITUDE,LONGITUDE; the platform rejects other text. */
+function placeOf(place: string | undefined, radius: string | undefined): object | undefined {
+  if (place === undefined) return undefined;
+  const [latitude, longitude] = place.split(',').map(numeric);
+  return { latitude, longitude, radiusMetres: numeric(radius ?? '200') };
+}
+
+/** Links that show a vehicle to people without an account (docs/shares.md). */
+export const shareCommands = [
+  command({
+    name: 'share create',
+    summary: 'create a link that shows a vehicle to people without an account; it is shown only once',
+    examples: [
+      'share create --vehicle 1000000001 --until 2026-03-02T18:00:00Z',
+      'share create --vehicle 1000000001 --until 2026-03-02T18:00:00Z --place 48.85,2.35 --radius 300 --grid 500',
+    ],
+    options: {
+      vehicle: required('id of the vehicle'),
+      until: required('when it ends at the latest, within 31 days'),
+      place: optional('latitude,longitude: it ends when the vehicle comes this near'),
+      radius: optional('metres around the place; 200 without it'),
+      booking: optional('id of the booking with which it ends'),
+      trip: optional('id of the trip to show in place of the vehicle as it drives'),
+      grid: optional('metres to which positions are rounded; exact without it'),
+    },
+    run: ({ api }, { vehicle: vehicleId, until, place, radius, booking: bookingId, trip: tripId, grid }) =>
+      api.post('shares', {
+        ...{ vehicleId, until, bookingId, tripId, gridMetres: numeric(grid) },
+        place: placeOf(place, radius),
+      }),
+  }),
+  command({
+    name: 'share list',
+    summary: 'list links, with how often each was opened',
+    examples: ['share list', 'share list --vehicle 1000000001'],
+    options: { vehicle: optional('id of the vehicle; all without it'), limit, after },
+    run: ({ api }, { vehicle: vehicleId, ...page }) => api.get('/v1/x/shares', { vehicleId, ...page }),
+  }),
+  command({
+    name: 'share revoke',
+    summary: 'end a link at once',
+    examples: ['share revoke 0197a1de-5f0e-7000-8000-000000000002'],
+    operand: 'ID',
+    run: ({ api, operand }) => api.delete(`shares/${segment(operand)}`),
+  }),
+];
+
 const id = required('id of the device');
 
 /** Devices, their credentials, links and device keys, and device models. */

@@ -25,6 +25,7 @@ const Exported = Type.Object(
     bookings: Rows,
     authorizations: Rows,
     trips: Rows,
+    shares: Rows,
     audit: Rows,
   },
   { title: 'PersonExport' },
@@ -180,6 +181,8 @@ const exports = {
       and started_at < coalesce(ends_at, 'infinity')
     where application_id = ${applicationId} and user_id = any (${[...ids]}::text[]) and booking.deleted_at is null
     order by started_at`,
+  shares: (person: Person) => sql`select id, vehicle_id, created_at, ends_at, ended_at, views from share
+    where user_id = ${person.accountId} order by created_at`,
   audit: ({ applicationId, ids }: Person) => sql`select at, actor, address, action, subject, details, outcome from audit
     where chain = ${applicationId} and (
       actor = any (select 'user:' || one from unnest(${[...ids]}::text[]) as one)

@@ -24,7 +24,7 @@ import * as queries from './queries.ts';
 import * as schemas from './schemas.ts';
 
 /** The next page of a list by identifiers. */
-function nextPage<One extends { id: string }>(path: string, found: readonly One[], limit: number) {
+export function nextPage<One extends { id: string }>(path: string, found: readonly One[], limit: number) {
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return { page, next: last && { path, parameters: { limit: String(limit), after: last.id } } };

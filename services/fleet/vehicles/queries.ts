@@ -8,6 +8,7 @@ import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { accessories } from '../common/vehicle-description.ts';
 import { endLink, findLinkedDevice } from '../devices/links.ts';
+import { endSharesOf } from '../shares/queries.ts';
 
 /** A vehicle with the field names of the interface specification, "Fleet vehicle detail". */
 export const VehicleDetail = Type.Object(
@@ -84,6 +85,7 @@ export async function setArchived(db: Database, caller: Caller, id: string, arch
     returning found.before <> ${archived} as changed`.execute(db);
   const [row] = rows;
   if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  if (archived) await endSharesOf(db, vehicleId);
   return row.changed;
 }
 

@@ -1,0 +1,120 @@
+import type { Timestamp } from '@odograph/contracts/timestamps';
+import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
+import { privacyIsOn } from '@odograph/database/reading-json';
+import { lastSpeed } from '@odograph/database/vehicle-conditions';
+import { sql } from 'kysely';
+import { firstRow } from '../alarms/geofences.ts';
+import type { OpenShare } from './queries.ts';
+import type { SharedVehicle } from './schemas.ts';
+
+const maxPoints = 500;
+const metresPerDegree = 111_195;
+
+interface Point {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** Rounds to the centre of a cell of a grid, degrees; six decimals, 0.1 m, without a grid. */
+export function roundPosition({ latitude, longitude }: Point, gridMetres: number | null): Point {
+  const roundTo = (value: number, step: number) => Number((Math.round(value / step) * step).toFixed(6));
+  if (gridMetres === null) return { latitude: roundTo(latitude, 1e-6), longitude: roundTo(longitude, 1e-6) };
+  const step = gridMetres / metresPerDegree;
+  const rounded = Math.min(90, Math.max(-90, roundTo(latitude, step)));
+  // Nearer to a pole, a degree of longitude is shorter than a cell.
+  const stepEast = step / Math.max(step, Math.cos((rounded * Math.PI) / 180));
+  return { latitude: rounded, longitude: Math.min(180, Math.max(-180, roundTo(longitude, stepEast))) };
+}
+
+interface TrailRow extends Point {
+  readonly time: string;
+}
+
+/** Reads positions of a share in the order of time, the last of each of 500 intervals; none in a privacy interval. */
+async function readTrail(db: Database, share: OpenShare, after: string | undefined): Promise<TrailRow[]> {
+  const { applicationId, vehicleId, shownFrom, shownUntil } = share;
+  const [from, until] = [sql`${shownFrom}::timestamptz`, sql`${shownUntil}::timestamptz`];
+  const { rows } = await sql<TrailRow>`select distinct on (width_bucket) latitude, longitude,
+      ${isoTime('reading.time', 'microseconds')} as time
+    from reading cross join lateral width_bucket(extract(epoch from time)::float8,
+      extract(epoch from greatest(${from}, ${after}::timestamptz))::float8,
+      extract(epoch from greatest(${from}, ${after}::timestamptz, coalesce(${until}, now())))::float8 + 1, ${maxPoints})
+    where vehicle_id = ${vehicleId} and application_id = ${applicationId} and time >= ${from}
+      and time > coalesce(${after}::timestamptz, '-infinity') and time <= coalesce(${until}, 'infinity')
+      and latitude is not null and longitude is not null
+      and not exists (select from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
+        and privacy_period.period @> reading.time)
+    order by width_bucket, reading.time desc`.execute(db);
+  return rows;
+}
+
+interface LatestRow extends TrailRow {
+  readonly ageSeconds: number;
+  readonly speedKmh: number | null;
+  readonly headingDegrees: number | null;
+}
+
+/** Finds where a vehicle is now, by its latest state. */
+function readLatest(db: Database, vehicleId: number): Promise<LatestRow | undefined> {
+  return firstRow(
+    db,
+    sql<LatestRow>`select (location->>'latitude')::float8 as latitude, (location->>'longitude')::float8 as longitude,
+        ${isoTime('location_time', 'microseconds')} as time,
+        greatest(0, round(extract(epoch from clock_timestamp() - location_time)))::float8 as "ageSeconds",
+        ${lastSpeed} as "speedKmh", (location->>'angle')::float8 as "headingDegrees"
+      from vehicle_latest where vehicle_id = ${vehicleId} and location ? 'latitude' and location ? 'longitude'`,
+  );
+}
+
+async function isPrivateNow(db: Database, vehicleId: number): Promise<boolean> {
+  const row = await firstRow(db, sql`select from vehicle where id = ${vehicleId} and ${sql.raw(privacyIsOn)}`);
+  return row !== undefined;
+}
+
+/** Leaves out a position that is the same as the one before. */
+function withoutRepetitions(points: readonly Point[]): Point[] {
+  return points.filter(({ latitude, longitude }, index) => {
+    const before = points[index - 1];
+    return before?.latitude !== latitude || before.longitude !== longitude;
+  });
+}
+
+async function positionOf(db: Database, share: OpenShare, last: TrailRow | undefined) {
+  if (share.shownUntil !== null) {
+    return last && { ...roundPosition(last, share.gridMetres), time: last.time };
+  }
+  const latest = await readLatest(db, share.vehicleId);
+  if (latest === undefined) return undefined;
+  const { time, ageSeconds, speedKmh, headingDegrees } = latest;
+  const position = { ...roundPosition(latest, share.gridMetres), time, ageSeconds };
+  // From speed and heading, a way between two cells can be told more exactly.
+  if (share.gridMetres !== null) return position;
+  return {
+    ...position,
+    ...(speedKmh !== null && { speedKmh }),
+    ...(headingDegrees !== null && { headingDegrees }),
+  };
+}
+
+/**
+ * Composes what a share shows. While location privacy is on, it has no positions at all.
+ * @param after the member `after` of the previous answer
+ * @throws Failure INVALID_PARAMETER
+ */
+export async function showShare(db: Database, share: OpenShare, after: Timestamp | undefined): Promise<SharedVehicle> {
+  const start = after === undefined ? undefined : isoMicroseconds(parseTimestamp('after', after));
+  const { gridMetres, name } = share;
+  const isPrivate = await isPrivateNow(db, share.vehicleId);
+  const rows = isPrivate ? [] : await readTrail(db, share, start);
+  const position = isPrivate ? undefined : await positionOf(db, share, rows.at(-1));
+  const points = withoutRepetitions(rows.map((row) => roundPosition(row, gridMetres)));
+  return {
+    ...{ kind: share.shownUntil === null ? 'live' : 'trip', name, until: share.endsAt.toISOString(), isPrivate },
+    ...(gridMetres !== null && { gridMetres }),
+    ...(position && { position }),
+    trail: points.map(({ latitude, longitude }) => [latitude, longitude] as const),
+    after: rows.at(-1)?.time ?? start ?? share.shownFrom,
+  };
+}
