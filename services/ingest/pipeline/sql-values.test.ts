@@ -4,7 +4,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BinaryRows, copyInto } from './sql-values.ts';
+import { BinaryRows, copyInto, instantArray, integerArray, type RowWriter } from './sql-values.ts';
 
 // One connection, because a temporary table exists in one session.
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
@@ -19,6 +19,7 @@ afterAll(async () => {
   await db.destroy();
 });
 
+const moment = fc.integer({ min: -8_000_000_000_000_000, max: Number.MAX_SAFE_INTEGER });
 const row = fc.record(
   {
     whole: fc.integer(),
@@ -28,24 +29,23 @@ const row = fc.record(
     yes: fc.boolean(),
     word: fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
     document: fc.dictionary(fc.stringMatching(/^\w+$/), fc.stringMatching(/^[\w é"\\🚗]*$/u)),
-    moment: fc.integer({ min: -8_000_000_000_000_000, max: Number.MAX_SAFE_INTEGER }),
+    moment,
   },
   { requiredKeys: [] },
 );
 type Row = typeof row extends fc.Arbitrary<infer Value> ? Value : never;
 
-function add(rows: BinaryRows, id: number, value: Row): void {
-  const put = <T>(one: T | undefined, write: (one: T) => void) => (one === undefined ? rows.null() : write(one));
+function add(rows: RowWriter, id: number, value: Row): void {
   rows.row(columns.length);
   rows.integer(id);
-  put(value.whole, (one) => rows.integer(one));
-  put(value.small, (one) => rows.smallint(one));
-  put(value.big, (one) => rows.bigint(one));
-  put(value.fraction, (one) => rows.double(one));
-  put(value.yes, (one) => rows.boolean(one));
-  put(value.word, (one) => rows.text(one));
-  put(value.document, (one) => rows.jsonb(JSON.stringify(one)));
-  put(value.moment, (one) => rows.timestamptz(one));
+  rows.integer(value.whole);
+  rows.smallint(value.small);
+  rows.bigint(value.big);
+  rows.double(value.fraction);
+  rows.boolean(value.yes);
+  rows.text(value.word);
+  rows.jsonb(value.document);
+  rows.timestamptz(value.moment);
 }
 
 describe('copied rows', () => {
@@ -54,7 +54,7 @@ describe('copied rows', () => {
       fc.asyncProperty(fc.array(row), fc.integer({ min: 1, max: 400 }), async (values, times) => {
         await sql`truncate copied`.execute(db);
         const all = Array.from({ length: times }, () => values).flat();
-        const rows = new BinaryRows();
+        const rows = new BinaryRows(0);
         for (const [id, value] of all.entries()) add(rows, id, value);
         await copyInto(db, 'copied', columns, rows);
         const stored = await sql`select whole, small, big, fraction, yes, word, document,
@@ -78,6 +78,21 @@ describe('copied rows', () => {
     });
     await expect(copyInto(db, 'no_such_table', columns, new BinaryRows())).rejects.toSatisfy(
       (error) => sqlState(error) === '42P01',
+    );
+  });
+});
+
+describe('arrays', () => {
+  it('are read as they were written, for any values', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer()), fc.array(moment), async (whole, moments) => {
+        const { rows } = await sql`select ${integerArray(whole)} as whole,
+          array(select (extract(epoch from one) * 1000000)::bigint from unnest(${instantArray(moments)}) as one) as moments`.execute(
+          db,
+        );
+        expect(rows).toEqual([{ whole, moments: moments.map(String) }]);
+      }),
+      { numRuns: 60 },
     );
   });
 });

@@ -17,11 +17,38 @@ export function arrayLiteral(values: readonly (number | boolean | string | undef
   return `{${values.map(element).join(',')}}`;
 }
 
-/** Builds an array of timestamptz in the given order. @param microseconds since the epoch */
-export function instantArray(microseconds: readonly number[]): RawBuilder<unknown> {
-  return sql`array(select timestamptz 'epoch' + us * interval '1 microsecond'
-    from unnest(${arrayLiteral(microseconds)}::bigint[]) with ordinality as given (us, n) order by n)`;
+const arrayTypes = { integer: { oid: 23, bytes: 4 }, timestamptz: { oid: 1184, bytes: 8 } } as const;
+const headerBytesOfArray = 20;
+
+/**
+ * Encodes a column of values as an array in PostgreSQL's binary format, which costs both sides a fraction of a literal.
+ * @param values integers, or microseconds since the epoch
+ */
+function binaryArray(type: keyof typeof arrayTypes, values: readonly number[]): Buffer {
+  const { oid, bytes } = arrayTypes[type];
+  const array = Buffer.allocUnsafeSlow(headerBytesOfArray + values.length * (lengthBytes + bytes));
+  const view = new DataView(array.buffer);
+  const [dimensions, hasNull, lowerBound] = [1, 0, 1];
+  for (const [index, value] of [dimensions, hasNull, oid, values.length, lowerBound].entries()) {
+    view.setInt32(index * 4, value);
+  }
+  let at = headerBytesOfArray;
+  for (const value of values) {
+    view.setInt32(at, bytes);
+    if (type === 'integer') view.setInt32(at + lengthBytes, value);
+    else setBigint(view, at + lengthBytes, value - postgresEpochMicroseconds);
+    at += lengthBytes + bytes;
+  }
+  return array;
 }
+
+/** Builds an array of integer. */
+export const integerArray = (values: readonly number[]): RawBuilder<unknown> =>
+  sql`${binaryArray('integer', values)}::integer[]`;
+
+/** Builds an array of timestamptz. @param microseconds since the epoch */
+export const instantArray = (microseconds: readonly number[]): RawBuilder<unknown> =>
+  sql`${binaryArray('timestamptz', microseconds)}::timestamptz[]`;
 
 /** Builds a timestamptz. @param microseconds since the epoch */
 export const instant = (microseconds: number): RawBuilder<unknown> =>
@@ -36,76 +63,125 @@ const twoTo32 = 2 ** 32;
 /** Bytes of the length that precedes a field. */
 const lengthBytes = 4;
 const maxBytesOfUnit = 3;
+/** Bytes of the longest value of a fixed length. */
+const maxFixedBytes = 8;
 
-/** Builds rows in PostgreSQL's binary COPY format, field by field in the order of the columns. */
-export class BinaryRows {
-  #bytes = Buffer.allocUnsafeSlow(64 * 1024);
-  /** Shares the memory of the buffer; writes numbers several times faster than Buffer's methods. */
-  #view = new DataView(this.#bytes.buffer);
-  #length = header.copy(this.#bytes);
+/** Sets a safe integer of 64 bits; several times faster than through a BigInt. */
+function setBigint(view: DataView, at: number, value: number): void {
+  const high = Math.floor(value / twoTo32);
+  view.setInt32(at, high);
+  view.setUint32(at + 4, value - high * twoTo32);
+}
 
+/** Takes rows field by field, in the order of the columns. An undefined value is null. */
+export interface RowWriter {
   /** Begins a row. */
+  row(fields: number): void;
+  boolean(value: boolean | undefined): void;
+  smallint(value: number | undefined): void;
+  integer(value: number | undefined): void;
+  /** @param value a safe integer */
+  bigint(value: number | undefined): void;
+  double(value: number | undefined): void;
+  text(value: string | undefined): void;
+  jsonb(value: object | undefined): void;
+  /** @param microseconds since the UNIX epoch, of the years 1747 to 2255 exact */
+  timestamptz(microseconds: number | undefined): void;
+}
+
+/** Writes rows as an array for each column, for `unnest`. */
+export class ColumnArrays implements RowWriter {
+  readonly #columns: (number | boolean | string | undefined)[][] = [];
+  #next = 0;
+
   row(fields: number): void {
-    this.#reserve(2);
+    this.#next = 0;
+    while (this.#columns.length < fields) this.#columns.push([]);
+  }
+
+  readonly #add = (value: number | boolean | string | undefined): void => {
+    this.#columns[this.#next]?.push(value);
+    this.#next += 1;
+  };
+  readonly boolean = this.#add;
+  readonly smallint = this.#add;
+  readonly integer = this.#add;
+  readonly bigint = this.#add;
+  readonly double = this.#add;
+  readonly text = this.#add;
+  /** Its array is one of bigint, microseconds since the UNIX epoch. */
+  readonly timestamptz = this.#add;
+
+  jsonb(value: object | undefined): void {
+    this.#add(value && JSON.stringify(value));
+  }
+
+  /** The columns as array literals. */
+  get arrays(): string[] {
+    return this.#columns.map(arrayLiteral);
+  }
+}
+
+/** Writes rows in PostgreSQL's binary COPY format. */
+export class BinaryRows implements RowWriter {
+  #bytes: Buffer;
+  /** Shares the memory of the buffer; writes numbers several times faster than Buffer's methods. */
+  #view: DataView;
+  #length: number;
+  /** Kept free for the fields of the row whose length is fixed. */
+  #reserved = 0;
+
+  /** @param bytes expected; more are possible */
+  constructor(bytes = 64 * 1024) {
+    this.#bytes = Buffer.allocUnsafeSlow(bytes + header.length);
+    this.#view = new DataView(this.#bytes.buffer);
+    this.#length = header.copy(this.#bytes);
+  }
+
+  row(fields: number): void {
+    this.#reserved = (fields + 1) * (lengthBytes + maxFixedBytes);
+    this.#reserve(0);
     this.#view.setInt16(this.#length, fields);
     this.#length += 2;
   }
 
-  null(): void {
-    this.#reserve(lengthBytes);
-    this.#view.setInt32(this.#length, -1);
-    this.#length += lengthBytes;
+  boolean(value: boolean | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#view.setInt8(this.#field(1), value ? 1 : 0);
   }
 
-  boolean(value: boolean): void {
-    const at = this.#field(1);
-    this.#view.setInt8(at, value ? 1 : 0);
+  smallint(value: number | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#view.setInt16(this.#field(2), value);
   }
 
-  smallint(value: number): void {
-    const at = this.#field(2);
-    this.#view.setInt16(at, value);
+  integer(value: number | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#view.setInt32(this.#field(4), value);
   }
 
-  integer(value: number): void {
-    const at = this.#field(4);
-    this.#view.setInt32(at, value);
+  bigint(value: number | undefined): void {
+    if (value === undefined) this.#null();
+    else setBigint(this.#view, this.#field(8), value);
   }
 
-  /** @param value a safe integer */
-  bigint(value: number): void {
-    const at = this.#field(8);
-    const high = Math.floor(value / twoTo32);
-    this.#view.setInt32(at, high);
-    this.#view.setUint32(at + 4, value - high * twoTo32);
+  double(value: number | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#view.setFloat64(this.#field(8), value);
   }
 
-  double(value: number): void {
-    const at = this.#field(8);
-    this.#view.setFloat64(at, value);
+  timestamptz(microseconds: number | undefined): void {
+    this.bigint(microseconds === undefined ? undefined : microseconds - postgresEpochMicroseconds);
   }
 
-  /** @param microseconds since the UNIX epoch, of the years 1747 to 2255 exact */
-  timestamptz(microseconds: number): void {
-    this.bigint(microseconds - postgresEpochMicroseconds);
+  text(value: string | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#text(value);
   }
 
-  text(value: string): void {
-    const start = this.#length;
-    this.#reserve(lengthBytes + value.length * maxBytesOfUnit);
-    const bytes = this.#bytes.write(value, start + lengthBytes);
-    this.#view.setInt32(start, bytes);
-    this.#length = start + lengthBytes + bytes;
-  }
-
-  /** @param json as text */
-  jsonb(json: string): void {
-    const start = this.#length;
-    this.#reserve(lengthBytes + 1 + json.length * maxBytesOfUnit);
-    this.#view.setInt8(start + lengthBytes, jsonbVersion);
-    const bytes = 1 + this.#bytes.write(json, start + lengthBytes + 1);
-    this.#view.setInt32(start, bytes);
-    this.#length = start + lengthBytes + bytes;
+  jsonb(value: object | undefined): void {
+    if (value === undefined) this.#null();
+    else this.#text(JSON.stringify(value), jsonbVersion);
   }
 
   /** Finishes the rows and returns the data for COPY; nothing can be added afterwards. */
@@ -115,18 +191,36 @@ export class BinaryRows {
     return this.#bytes.subarray(0, this.#length + 2);
   }
 
-  /** Begins a field and grows the buffer if needed. @returns the offset of its value */
+  #null(): void {
+    this.#view.setInt32(this.#length, -1);
+    this.#length += lengthBytes;
+  }
+
+  /** Begins a field of a fixed length. @returns the offset of its value */
   #field(bytes: number): number {
-    this.#reserve(lengthBytes + bytes);
     const at = this.#length + lengthBytes;
     this.#view.setInt32(this.#length, bytes);
     this.#length = at + bytes;
     return at;
   }
 
+  /** @param version a byte that precedes the text */
+  #text(value: string, version?: number): void {
+    const start = this.#length;
+    this.#reserve(lengthBytes + 1 + value.length * maxBytesOfUnit);
+    let end = start + lengthBytes;
+    if (version !== undefined) {
+      this.#view.setInt8(end, version);
+      end += 1;
+    }
+    end += this.#bytes.write(value, end);
+    this.#view.setInt32(start, end - start - lengthBytes);
+    this.#length = end;
+  }
+
   #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.#length + bytes, this.#bytes.length * 2));
+    if (this.#length + bytes + this.#reserved <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#length + bytes + this.#reserved, this.#bytes.length * 2));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
     this.#view = new DataView(larger.buffer);

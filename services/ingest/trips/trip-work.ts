@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { LinkedReading } from '../pipeline/readings.ts';
-import { arrayLiteral, instantArray } from '../pipeline/sql-values.ts';
+import { instantArray, integerArray } from '../pipeline/sql-values.ts';
 
 type StoredReading = Pick<LinkedReading, 'vehicleId' | 'timeMicroseconds'>;
 
@@ -28,7 +28,7 @@ export async function touchTrips(db: Database, readings: readonly StoredReading[
   const intervals = intervalsOf(readings);
   if (intervals.length === 0) return;
   await sql`insert into trip_touched (vehicle_ids, firsts, lasts)
-    values (${arrayLiteral(intervals.map(({ vehicleId }) => vehicleId))}::integer[],
+    values (${integerArray(intervals.map(({ vehicleId }) => vehicleId))},
       ${instantArray(intervals.map(({ timeMicroseconds }) => timeMicroseconds))},
       ${instantArray(intervals.map(({ lastMicroseconds }) => lastMicroseconds))})`.execute(db);
 }
