@@ -24,13 +24,14 @@ function metresBetween(from: Position, to: Position): number {
 
 /** Returns the flags raised by devices' alarms. The end of an alarm lowers nothing; a person does. */
 function statesFromAlarms(readings: readonly LinkedReading[]): RaisedState[] {
-  return readings.flatMap(({ vehicleId, applicationId, timeMicroseconds, reading }) => {
-    const raised = { vehicleId, applicationId, timeMicroseconds, raisedBy: 'device' as const };
-    return [
-      ...(reading.alarms?.towing ? [{ ...raised, flag: 'towing' as const }] : []),
-      ...(reading.alarms?.crash ? [{ ...raised, flag: 'accident' as const }] : []),
-    ];
-  });
+  const states: RaisedState[] = [];
+  for (const { vehicleId, applicationId, timeMicroseconds, reading } of readings) {
+    if (reading.alarms === undefined) continue;
+    const raised = { vehicleId, applicationId, timeMicroseconds, raisedBy: 'device' } as const;
+    if (reading.alarms.towing) states.push({ ...raised, flag: 'towing' });
+    if (reading.alarms.crash) states.push({ ...raised, flag: 'accident' });
+  }
+  return states;
 }
 
 /** Returns the parking position after a reading; undefined when it does not change. */

@@ -19,10 +19,17 @@ interface LatestState {
 const mergedGroups: ReadonlySet<LatestGroup> = new Set(['status', 'electric', 'fleet', 'alarms'] as const);
 
 /** `authenticated` belongs to a Bluetooth connection: a value that reports `bluetooth` without it clears it. */
-function fieldsKeptBy(older: object, value: object): object {
-  if (!('bluetooth' in value) || 'authenticated' in value || !('authenticated' in older)) return older;
-  const { authenticated: _cleared, ...kept } = older;
-  return kept;
+function mergeInto(older: { authenticated?: unknown }, value: object): void {
+  if ('bluetooth' in value) delete older.authenticated;
+  Object.assign(older, value);
+}
+
+/** Adds a group of the newest reading of a state. */
+function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
+  const isMerged = mergedGroups.has(group);
+  const known = isMerged ? groups[group] : undefined;
+  if (known) mergeInto(known.value, value);
+  groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
 }
 
 /** Computes the latest state of each vehicle of a batch. @param readings sorted by vehicle, then time */
@@ -40,15 +47,13 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
     state.receivedAtMs = Math.max(state.receivedAtMs, receivedAtMs);
     for (const group of latestGroups) {
       const value: object | undefined = reading[group];
-      if (value === undefined) continue;
-      const older = mergedGroups.has(group) ? state.groups[group]?.value : undefined;
-      state.groups[group] = { timeMicroseconds, value: older ? { ...fieldsKeptBy(older, value), ...value } : value };
+      if (value !== undefined) addGroup(state, group, value);
     }
   }
   return states;
 }
 
-/** fieldsKeptBy in SQL. */
+/** The rule of mergeInto in SQL. */
 function fieldsKept(group: LatestGroup, older: string, newer: string): string {
   if (group !== 'fleet') return older;
   return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
