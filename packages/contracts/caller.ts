@@ -65,8 +65,20 @@ export type SignedIn =
       readonly operator: Operator;
       /** Someone else has chosen the password: the session only changes it. */
       readonly mustChangePassword: boolean;
+      /** The role requires a second factor, and the session began without one: it only adds one. */
+      readonly mustAddSecondFactor: boolean;
     }
   | { readonly caller: Caller & { readonly userId: string } };
+
+/** How a person signs in a browser: with a password alone, or also with a code of an app or a recovery code. */
+export const signInMethods = ['password', 'code', 'recovery code'] as const;
+export type SignInMethod = (typeof signInMethods)[number];
+
+/** Whether an operator must add a second factor. @param leastRole the setting SECOND_FACTOR_ROLE */
+export function mustAddSecondFactor(role: OperatorRole, method: SignInMethod, leastRole: string): boolean {
+  const required = operatorRoles.indexOf(leastRole as OperatorRole);
+  return method === 'password' && required !== -1 && operatorRoles.indexOf(role) >= required;
+}
 
 /** A browser session ends after this time without use. */
 export const sessionIdleHours = 12;

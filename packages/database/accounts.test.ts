@@ -5,11 +5,12 @@ import { createApplication, createUnlinkedVehicle, createUser } from '@odograph/
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { findSignedIn } from './accounts.ts';
+import { accountsIn } from './accounts.ts';
 import { openDatabase } from './database.ts';
 import { visibleTo } from './vehicle-access.ts';
 
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
+const { findSignedIn } = accountsIn(db, { SECOND_FACTOR_ROLE: 'none' });
 afterAll(() => db.destroy());
 
 async function createOperator(role: OperatorRole, applicationIds: readonly number[] = []): Promise<string> {
@@ -44,19 +45,19 @@ describe('a browser session', () => {
     const application = await createApplication(db);
     const id = await createOperator('operator', [application.id]);
     const token = await signIn({ operator_id: id });
-    expect(await findSignedIn(db, token)).toMatchObject({
+    expect(await findSignedIn(token)).toMatchObject({
       operator: { id, role: 'operator', applicationIds: [application.id] },
     });
     await db.updateTable('operator').set({ role: 'viewer' }).where('id', '=', id).execute();
     await db.deleteFrom('operator_application').where('operator_id', '=', id).execute();
-    const changed = await findSignedIn(db, token);
+    const changed = await findSignedIn(token);
     expect(changed).toMatchObject({ operator: { id, role: 'viewer' } });
     expect(changed).not.toHaveProperty('operator.applicationIds');
   });
 
   it('ends after 12 hours without use, at its latest end, and with its operator', async () => {
     const id = await createOperator('viewer');
-    const refusalOf = (token: Buffer) => findSignedIn(db, token).then(String, ({ code }) => code);
+    const refusalOf = (token: Buffer) => findSignedIn(token).then(String, ({ code }) => code);
     expect(await refusalOf(await signIn({ operator_id: id }, { used: '11 hours 59 minutes' }))).toBe('[object Object]');
     expect(await refusalOf(await signIn({ operator_id: id }, { used: '12 hours' }))).toBe('TOKEN_EXPIRED');
     expect(await refusalOf(await signIn({ operator_id: id }, { expires: '0' }))).toBe('TOKEN_EXPIRED');
@@ -75,9 +76,9 @@ describe('a browser session', () => {
       .returning('id')
       .executeTakeFirstOrThrow();
     const token = await signIn({ session_id: session.id });
-    expect(await findSignedIn(db, token)).toEqual({ caller: { applicationId: application.id, userId: user.id } });
+    expect(await findSignedIn(token)).toEqual({ caller: { applicationId: application.id, userId: user.id } });
     await db.updateTable('session').set({ revoked_at: new Date() }).where('id', '=', session.id).execute();
-    await expect(findSignedIn(db, token)).rejects.toThrow('the session has ended');
+    await expect(findSignedIn(token)).rejects.toThrow('the session has ended');
   });
 });
 

@@ -1,12 +1,15 @@
 import {
   type ApiKey,
   type Caller,
+  mustAddSecondFactor,
   type Operator,
   type OperatorRole,
   type SignedIn,
+  type SignInMethod,
   sessionIdleHours,
 } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Config } from '@odograph/runtime/config';
 import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
@@ -68,7 +71,11 @@ export async function findApiKey(db: Database, keySha256: Buffer, address: strin
 export const signInHasExpired: RawBuilder<boolean> = sql<boolean>`(sign_in.expires_at <= now()
   or sign_in.used_at <= now() - make_interval(hours => ${sessionIdleHours}))`;
 
+/** The settings of sign-ins. */
+type SignInSettings = Pick<Config, 'SECOND_FACTOR_ROLE'>;
+
 interface SignInRow {
+  method: SignInMethod;
   operator_id: string | null;
   name: string;
   role: OperatorRole;
@@ -84,11 +91,16 @@ interface SignInRow {
 /**
  * Finds the person whose browser session has this token.
  * @param tokenSha256 hash of the token in the cookie, as stored
+ * @param settings SECOND_FACTOR_ROLE: the least role that needs a second factor
  * @throws Failure INVALID_TOKEN for an unknown or ended session or one of a deleted operator or user; TOKEN_EXPIRED
  */
-export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<SignedIn> {
+export async function findSignedIn(
+  db: Database,
+  tokenSha256: Buffer,
+  { SECOND_FACTOR_ROLE }: SignInSettings,
+): Promise<SignedIn> {
   const { rows } = await sql<SignInRow>`
-    select sign_in.operator_id, operator.name, operator.role, operator.must_change_password, session.application_id, session.user_id,
+    select sign_in.operator_id, sign_in.method, operator.name, operator.role, operator.must_change_password, session.application_id, session.user_id,
       moving_since,
       (select array_agg(application_id) from operator_application where operator_id = operator.id) as application_ids,
       ${signInHasExpired} as expired
@@ -108,7 +120,11 @@ export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<S
     return { caller: { applicationId: row.application_id, userId: row.user_id, ...isMoving } };
   }
   const operator = { id, name, role, ...(applicationIds !== null && { applicationIds }) };
-  return { operator, mustChangePassword: row.must_change_password };
+  return {
+    operator,
+    mustChangePassword: row.must_change_password,
+    mustAddSecondFactor: mustAddSecondFactor(role, row.method, SECOND_FACTOR_ROLE),
+  };
 }
 
 /**
@@ -152,11 +168,11 @@ export async function findListed(
 }
 
 /** The accounts that requests authenticate as, in a database. */
-export function accountsIn(db: Database) {
+export function accountsIn(db: Database, settings: SignInSettings) {
   return {
     findCaller: (tokenSha256: Buffer) => findCaller(db, tokenSha256),
     findApiKey: (keySha256: Buffer, address: string) => findApiKey(db, keySha256, address),
-    findSignedIn: (tokenSha256: Buffer) => findSignedIn(db, tokenSha256),
+    findSignedIn: (tokenSha256: Buffer) => findSignedIn(db, tokenSha256, settings),
     findApplicationId: (appId: string, among?: readonly number[]) => findApplicationId(db, appId, among),
   };
 }

@@ -12,6 +12,7 @@ export const sealedValues = {
   },
   quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads', purpose: 'quarantine' },
   webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets', purpose: 'webhook secrets' },
+  secondFactors: { table: 'second_factor', column: 'sealed_secret', name: 'second factors', purpose: 'second factors' },
 } as const;
 
 export type SealedValues = keyof typeof sealedValues;

@@ -1,4 +1,4 @@
-import type { ApiKeyScope, OperatorRole } from '@odograph/contracts/caller';
+import type { ApiKeyScope, OperatorRole, SignInMethod } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
 import type { AvlFamily, DeviceCommands } from '@odograph/contracts/device-models';
 import type { GbfsSettings } from '@odograph/contracts/gbfs';
@@ -296,6 +296,8 @@ export interface Tables {
   operator: OperatorTable;
   operator_application: OperatorApplicationTable;
   sign_in: SignInTable;
+  second_factor: SecondFactorTable;
+  recovery_code: RecoveryCodeTable;
   pipeline_sample: PipelineSampleTable;
   webhook: WebhookTable;
 }
@@ -349,6 +351,24 @@ interface SignInTable {
   created_at: Generated<Date>;
   used_at: Generated<Date>;
   expires_at: Date;
+  id: Generated<string>;
+  method: Generated<SignInMethod>;
+  address: Generated<string>;
+  browser: Generated<string>;
+}
+
+interface SecondFactorTable {
+  id: Generated<string>;
+  operator_id: string | null;
+  user_id: string | null;
+  sealed_secret: Buffer;
+  confirmed_at: Date | null;
+  last_step: Generated<number>;
+}
+
+interface RecoveryCodeTable {
+  factor_id: string;
+  code_sha256: Buffer;
 }
 
 interface PipelineSampleTable {

@@ -149,12 +149,16 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
 
 /**
  * Finds the person as all routes but those of the session do.
- * @throws Failure PASSWORD_CHANGE_REQUIRED for an operator whose password someone else has chosen
+ * @throws Failure PASSWORD_CHANGE_REQUIRED for an operator whose password someone else has chosen, SECOND_FACTOR_MISSING
  */
 async function findAdmitted(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | undefined> {
   const signedIn = await findSignedIn(accounts, request);
-  if (signedIn !== undefined && 'operator' in signedIn && signedIn.mustChangePassword) {
+  if (signedIn === undefined || !('operator' in signedIn)) return signedIn;
+  if (signedIn.mustChangePassword) {
     throw new Failure('PASSWORD_CHANGE_REQUIRED', 'change the password first: POST /v1/x/session/password');
+  }
+  if (signedIn.mustAddSecondFactor) {
+    throw new Failure('SECOND_FACTOR_MISSING', 'add a second factor first: POST /v1/x/session/second-factor');
   }
   return signedIn;
 }
@@ -257,7 +261,7 @@ function requireViewer(guard: Guard): Hook {
 }
 
 /**
- * Sends a browser to the sign-in instead of refusing the page that it opens, and to the change of a password that is due;
+ * Sends a browser to the sign-in instead of refusing the page that it opens, and to the profile for what is due there;
  * the sign-in sends it back to `next`. Everything else that is not authenticated gets its failure.
  */
 function orSignIn(authenticate: Hook): Hook {
@@ -266,7 +270,8 @@ function orSignIn(authenticate: Hook): Hook {
       await authenticate(request, reply);
     } catch (error) {
       if (!opensPage(request) || !(error instanceof Failure)) throw error;
-      if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
+      if (['PASSWORD_CHANGE_REQUIRED', 'SECOND_FACTOR_MISSING'].includes(error.code))
+        return reply.redirect('/profile', 303);
       if (error.status !== 401) {
         // Answered here: bull-board's own error handler would take the failure. Returning the reply ends the request.
         answerFailure(error, request, reply);

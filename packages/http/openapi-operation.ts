@@ -68,7 +68,9 @@ function commonFailures({ method, path, schema, isLimited }: DescribedRoute): Fa
     ...(schemes.size > 0 ? (['MISSING_TOKEN', 'INVALID_TOKEN'] as const) : []),
     ...(schemes.has('serviceToken') || schemes.has('session') ? (['TOKEN_EXPIRED'] as const) : []),
     ...(schemes.has('apiKey') || (schemes.has('session') && method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
-    ...(schemes.has('session') && schemes.size > 1 ? (['PASSWORD_CHANGE_REQUIRED'] as const) : []),
+    ...(schemes.has('session') && schemes.size > 1
+      ? (['PASSWORD_CHANGE_REQUIRED', 'SECOND_FACTOR_MISSING'] as const)
+      : []),
     ...(namesApplication(schema) ? (['UNKNOWN_APPLICATION'] as const) : []),
     ...(path.includes('{') || (schemes.has('session') && schemes.has('adminToken')) ? (['NOT_FOUND'] as const) : []),
     ...(isLimited ? (['TOO_MANY_REQUESTS'] as const) : []),

@@ -11,7 +11,13 @@ const tagBytes = 16;
 const keyIdBytes = 4;
 
 /** Purpose of sealed values. Each has its own keys, so a value of one never opens as a value of another. */
-export type SealingPurpose = 'device keys' | 'quarantine' | 'source tokens' | 'webhook secrets' | `answers ${string}`;
+export type SealingPurpose =
+  | 'device keys'
+  | 'quarantine'
+  | 'source tokens'
+  | 'webhook secrets'
+  | 'second factors'
+  | `answers ${string}`;
 
 interface SealingKey {
   /** First bytes of a hash of the key; every sealed value starts with the id of its key. */
@@ -97,6 +103,11 @@ export function deviceKeyContext(deviceId: string, keyVersion: number): string {
 /** Context of the secret of a webhook. */
 export function webhookSecretContext(webhookId: string): string {
   return `webhook secret ${webhookId}`;
+}
+
+/** Context of the secret of a second factor. */
+export function secondFactorContext(factorId: string): string {
+  return `second factor ${factorId}`;
 }
 
 /** Reads ENCRYPTION_KEYS, else the file `encryption-key` in the data directory; empty when there is neither. */

@@ -166,6 +166,11 @@ export const Settings = Type.Object({
     description:
       'at least 16 characters, or during a rotation two tokens separated by a comma, newest first, both accepted; equal in all processes of an installation',
   }),
+  SECOND_FACTOR_ROLE: text(
+    'none',
+    'least role of operators who need a second factor to sign in with a password: `viewer`, `operator` or `administrator` ([sign-in.md](sign-in.md#second-factor)); equal in all processes of an installation',
+    '^(none|viewer|operator|administrator)$',
+  ),
   ENCRYPTION_KEYS: optional('^[^,\\s]{32,}(,[^,\\s]{32,})*$', {
     rule: 'must be keys of at least 32 characters, separated by commas',
     absent: 'a file in `DATA_DIR`',

@@ -47,7 +47,7 @@ export function createAccessService(clock: Clock): Service<Http> {
         maxAuthorizationMs,
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
-      const accounts = accountsIn(db);
+      const accounts = accountsIn(db, config);
       const kept = answersIn(db, await readEncryptionKeys(config));
       const plugins = [
         authorizationRoutes(options),

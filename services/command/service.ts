@@ -70,7 +70,7 @@ export const commandService: Service<Http> = {
     onStop('sweep of overdue commands', startSweep(context));
     onStop('key delivery', startKeyDelivery(context, config));
     const measure = createCommandMetrics(metrics, logger);
-    await tokenRoutes(http, accountsIn(db), [actionRoutes(context, measure), listRoutes(context)]);
+    await tokenRoutes(http, accountsIn(db, config), [actionRoutes(context, measure), listRoutes(context)]);
     return {
       async health() {
         await pingDatabase(db);

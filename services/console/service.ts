@@ -64,7 +64,7 @@ export const consoleService: Service<Http> = {
     host.onStop('console queue of imports', durable.close);
     await loadFailurePage(http, mapOrigin(config));
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
-    const guard = { accounts: accountsIn(db), adminToken };
+    const guard = { accounts: accountsIn(db, config), adminToken };
     await referencePage(http, guard);
     const tlsPort = config.MQTT_TLS_CERTIFICATE === undefined ? undefined : config.MQTTS_PORT;
     await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });

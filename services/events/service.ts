@@ -50,7 +50,7 @@ export function createEventService({
       const deliveries = new WebhookDeliveries(context, options);
       const sendTest = (webhookId: string) => sendTestEvent(db, options, webhookId);
       const plugins = [webhookRoutes({ db, ...options, lease: context.lease, sendTest })];
-      await tokenRoutes(http, accountsIn(db), plugins, answersIn(db, await readEncryptionKeys(config)));
+      await tokenRoutes(http, accountsIn(db, config), plugins, answersIn(db, await readEncryptionKeys(config)));
       onStop('webhook deliveries', () => deliveries.stop());
       return {
         async ready() {

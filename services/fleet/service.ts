@@ -18,6 +18,7 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { accountRoutes } from './accounts/routes.ts';
+import { resealFactors } from './accounts/second-factors.ts';
 import { alarms } from './alarms/routes.ts';
 import { audit } from './audit.ts';
 import type { Fleet, FleetRoutes } from './common/fleet.ts';
@@ -37,6 +38,10 @@ const resources: readonly FleetRoutes[] = [
 
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */
 const accountsPerAddress = 3;
+
+/** Of a million codes, three are right at a time: a day of guessing finds one with a probability of 0.1 %. */
+const maxWrongCodesPerHour = 10;
+const hourMs = 3_600_000;
 
 async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
   const redis = connectRedis(host.config.REDIS_URL, host.logger);
@@ -61,6 +66,8 @@ export const fleetService: Service<Http> = {
       ...{ db, redis, config },
       changes: new ChangeAnnouncer(redis, host),
       sealer: await openSealer(config, 'source tokens'),
+      factorSealer: await openSealer(config, 'second factors'),
+      factorLimit: new LoginLimit(redis, prefix, maxWrongCodesPerHour, hourMs),
       loginLimit: new LoginLimit(redis, prefix, limits.maxLoginFailuresPerMinute),
       addressLimit: new LoginLimit(redis, prefix, limits.maxLoginFailuresPerMinute * accountsPerAddress),
       recheckSession: (deviceId) => rechecks.request(deviceId),
@@ -68,7 +75,7 @@ export const fleetService: Service<Http> = {
 
     const pluginsOf = (scope: keyof FleetRoutes): RoutePlugin[] =>
       resources.flatMap((resource) => resource[scope] ?? []).map((plugin) => (inner) => plugin(inner, fleet));
-    const accounts = accountsIn(db);
+    const accounts = accountsIn(db, config);
     const kept = answersIn(db, await readEncryptionKeys(config));
     for (const plugin of pluginsOf('open')) await plugin(http);
     await sessionRoutes(http, accounts, pluginsOf('session'));
@@ -77,6 +84,7 @@ export const fleetService: Service<Http> = {
     await operatorRoutes(http, { accounts, adminToken, kept }, pluginsOf('operator'));
 
     return {
+      ready: () => resealFactors(db, fleet.factorSealer),
       async health() {
         await pingDatabase(db);
         if (rechecks.pending === 0) return { ok: true, state: 'running' };

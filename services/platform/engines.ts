@@ -108,6 +108,7 @@ const openedBy: Readonly<Record<string, SealedValues>> = {
   gateway: 'sourceTokens',
   console: 'quarantine',
   events: 'webhookSecrets',
+  fleet: 'secondFactors',
 };
 
 /**

@@ -141,7 +141,7 @@ export const queryService: Service<Http> = {
 
     await host.http.register(async (http: Http) => {
       http.addHook('preValidation', dropEmptyParameters);
-      await tokenRoutes(http, accountsIn(db), [
+      await tokenRoutes(http, accountsIn(db, host.config), [
         latestRoutes(answers),
         fleetStatusRoutes(db),
         historyRoutes(answers),
@@ -153,7 +153,7 @@ export const queryService: Service<Http> = {
         exportRoutes(answers, db),
         exportJobRoutes(exportJobs.jobs, db),
       ]);
-      const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
+      const guard = { accounts: accountsIn(db, host.config), adminToken: host.adminToken };
       await viewerRoutes(http, guard, [
         vehicleTableRoutes(db),
         fleetAreaRoutes(db),

@@ -19,7 +19,7 @@ export function createRegistrationService(now: () => number, limits?: ProviderLi
       const db = openDatabase({ url: config.DATABASE_URL, name: 'registration', size: config.DATABASE_POOL_SIZE });
       onStop('registration database', () => db.destroy());
       const sources = createSources(config, { db, logger, metrics, now }, limits);
-      const accounts = accountsIn(db);
+      const accounts = accountsIn(db, config);
       await tokenRoutes(http, accounts, [lookupRoutes(db, sources)]);
       await operatorRoutes(http, { accounts, adminToken }, [recordRoutes(db, sources, now), importRoutes(db)]);
       return {

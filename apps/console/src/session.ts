@@ -69,8 +69,11 @@ export const isUnlimited = (): boolean => operator()?.limited === false;
 /** Whether the person may change the map of the console. */
 export const mayChangeMap = (): boolean => isUnlimited() && hasRole('administrator');
 
-/** Whether the person has a password that someone else has chosen. */
-export const mustChangePassword = (): boolean => person()?.mustChangePassword === true;
+/** Whether the person only sees the profile, because a password or a second factor is due there. */
+export const isConfinedToProfile = (): boolean => {
+  const signedIn = person();
+  return signedIn?.mustChangePassword === true || (signedIn?.kind === 'operator' && signedIn.mustAddSecondFactor);
+};
 
 /** Whether the person may make changes: an operator with the role viewer can only read. */
 export const mayChange = (): boolean => person()?.kind === 'user' || hasRole('operator');
@@ -89,12 +92,12 @@ export function keepSession(): void {
 }
 
 export type Credentials =
-  | { readonly name: string; readonly password: string }
-  | { readonly appId: string; readonly username: string; readonly password: string };
+  | { readonly name: string; readonly password: string; readonly code?: string }
+  | { readonly appId: string; readonly username: string; readonly password: string; readonly code?: string };
 
 /** Why a sign-in failed. */
 export type SignInFault =
-  | { readonly kind: 'wrong' | 'unreachable' }
+  | { readonly kind: 'wrong' | 'code' | 'wrong code' | 'unreachable' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
 /** Signs in. @returns why it failed, undefined when it did not */
@@ -106,7 +109,10 @@ export async function signIn(credentials: Credentials): Promise<SignInFault | un
   }
   const status = result?.response.status ?? 0;
   if (status === 429) return { kind: 'wait', seconds: Number(result?.response.headers.get('retry-after') ?? 60) };
-  return { kind: status >= 400 && status < 500 ? 'wrong' : 'unreachable' };
+  if (status < 400 || status >= 500) return { kind: 'unreachable' };
+  const { error, field } = Object(result?.error);
+  if (error === 'SECOND_FACTOR_REQUIRED') return { kind: 'code' };
+  return { kind: field === 'code' ? 'wrong code' : 'wrong' };
 }
 
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */

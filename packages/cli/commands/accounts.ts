@@ -165,6 +165,13 @@ export const accountCommands = [
     run: ({ api }, { user, password }) => api.post(`users/${segment(user)}/password`, { password }),
   }),
   command({
+    name: 'user reset-second-factor',
+    summary: 'remove the second factor of a user who has lost it; all sessions of the user end',
+    examples: ['user reset-second-factor --user 0197a1de-5f0e-7000-8000-000000000001'],
+    options: { user: required('id of the user') },
+    run: ({ api }, { user }) => api.delete(`users/${segment(user)}/second-factor`),
+  }),
+  command({
     name: 'user end-sessions',
     summary: 'end all sessions of a user',
     examples: ['user end-sessions --user 0197a1de-5f0e-7000-8000-000000000001'],
@@ -247,6 +254,13 @@ export const operatorCommands = [
     examples: ['operator reset --name kim'],
     options: { name: operatorName },
     run: ({ api }, options) => api.post(`operators/${segment(options.name)}/password`, {}),
+  }),
+  command({
+    name: 'operator reset-second-factor',
+    summary: 'remove the second factor of an operator who has lost it; all sessions of the operator end',
+    examples: ['operator reset-second-factor --name kim'],
+    options: { name: operatorName },
+    run: ({ api }, options) => api.delete(`operators/${segment(options.name)}/second-factor`),
   }),
   command({
     name: 'operator end-sessions',

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { requestJson, UsageFailure } from '../server/admin-api.ts';
+import { Refusal, requestJson, UsageFailure } from '../server/admin-api.ts';
 import { forgetLogin, readServers, type SavedLogin, saveLogin, sessionCookie } from '../server/logins.ts';
 import { command, flag, optional } from './command.ts';
 
@@ -59,14 +59,21 @@ async function signInWithToken(url: string): Promise<SavedLogin> {
   return { token };
 }
 
-async function signIn(url: string, given: string | undefined): Promise<SavedLogin> {
+async function signIn(url: string, given: string | undefined, givenCode: string | undefined): Promise<SavedLogin> {
   const name = await readName(given);
   const password = await readSecret('Password: ');
-  const { body, headers } = await requestJson(url, new URL('/v1/x/session', url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url },
-    body: JSON.stringify({ name, password }),
+  const send = (code?: string) =>
+    requestJson(url, new URL('/v1/x/session', url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url },
+      body: JSON.stringify({ name, password, code }),
+    });
+  const { body, headers } = await send(givenCode).catch(async (error: unknown) => {
+    const isAsked = error instanceof Refusal && error.message.startsWith('SECOND_FACTOR_REQUIRED');
+    if (!isAsked || !process.stdin.isTTY) throw error;
+    return send(await ask('Code of the authenticator app, or recovery code: ', false));
   });
+  if (Object(body).mustAddSecondFactor === true) throw new Error(`add a second factor first, at ${url}/profile`);
   if (Object(body).mustChangePassword === true) throw new Error(`change the password first, at ${url}/profile`);
   const cookie = headers.getSetCookie().find((one) => one.startsWith(`${sessionCookie}=`));
   const [, session] = /=([^;]+)/.exec(cookie ?? '') ?? [];
@@ -87,6 +94,7 @@ export const loginCommands = [
     operand: 'URL',
     options: {
       name: optional('name of the operator; asked for on a terminal'),
+      code: optional('code of the second factor; asked for on a terminal'),
       token: flag('sign in with the admin token instead'),
     },
     examples: [
@@ -94,9 +102,9 @@ export const loginCommands = [
       'login https://fleet.example.com --name alex < password-file',
       'login https://fleet.example.com --token < token-file',
     ],
-    async run({ userDirectory, operand }, { name, token }) {
+    async run({ userDirectory, operand }, { name, code, token }) {
       const url = parseServer(operand);
-      const login = token ? await signInWithToken(url) : await signIn(url, name);
+      const login = token ? await signInWithToken(url) : await signIn(url, name, code);
       await forgetLogin(userDirectory, url);
       await saveLogin(userDirectory, url, login);
       return describe(url, login);

@@ -4,6 +4,7 @@ import {
   deviceKeyContext,
   quarantineContext,
   type Sealer,
+  secondFactorContext,
   sourceTokenContext,
   webhookSecretContext,
 } from '@odograph/runtime/sealing';
@@ -49,6 +50,7 @@ export interface ApplicationTable extends Table {
 /** The conditions that do not follow from a column `application_id` or a foreign key. */
 function ownConditions(id: number): Readonly<Record<string, string>> {
   const ofDevice = `device_id in (select id from device where application_id = ${id})`;
+  const ofUser = `user_id in (select id from user_account where application_id = ${id})`;
   return {
     application: `id = ${id}`,
     audit: `chain = ${id}`,
@@ -56,6 +58,8 @@ function ownConditions(id: number): Readonly<Record<string, string>> {
     quarantine: `(application_id = ${id} or application_id is null and ${ofDevice})`,
     device_model: `id in (select model_id from device where application_id = ${id})`,
     can_database: `lower(model) in (select lower(model) from vehicle where application_id = ${id})`,
+    second_factor: ofUser,
+    recovery_code: `factor_id in (select id from second_factor where ${ofUser})`,
     idempotent_request: `(principal like '{"applicationId":${id},%' or principal = '{"applicationId":${id}}')`,
   };
 }
@@ -141,6 +145,7 @@ const sealedColumns = [
   { table: 'quarantine', column: 'sealed_payload', purpose: 'quarantine', context: ['device_id'] },
   { table: 'webhook', column: 'sealed_secret', purpose: 'webhook secrets', context: ['id'] },
   { table: 'webhook', column: 'sealed_previous_secret', purpose: 'webhook secrets', context: ['id'] },
+  { table: 'second_factor', column: 'sealed_secret', purpose: 'second factors', context: ['id'] },
 ] as const;
 type SealedPurpose = (typeof sealedColumns)[number]['purpose'];
 
@@ -149,6 +154,7 @@ const contexts: Readonly<Record<SealedPurpose, (id: string, version: number) => 
   'source tokens': sourceTokenContext,
   quarantine: quarantineContext,
   'webhook secrets': webhookSecretContext,
+  'second factors': secondFactorContext,
 };
 
 export const sealedTables: ReadonlySet<string> = new Set(sealedColumns.map(({ table }) => table));

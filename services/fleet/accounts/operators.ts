@@ -13,6 +13,7 @@ import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { hashPassword } from './passwords.ts';
+import { removeFactor } from './second-factors.ts';
 
 const passwordLength = 20;
 const Name = Type.String({
@@ -37,6 +38,7 @@ const ListedOperator = Type.Object(
     role: Role,
     appIds: AppIds,
     mustChangePassword: Type.Boolean(),
+    hasSecondFactor: Type.Boolean(),
     version: Version,
     createdAt: moment('when it was created'),
     usedAt: Type.Union([moment('when a session that has not ended was last in use'), Type.Null()]),
@@ -140,12 +142,13 @@ function addChange(http: Http, { db }: Fleet): void {
   });
 }
 
-/** Routes that end the sessions of an operator: password reset, sign-out and deletion. */
+/** Routes that end the sessions of an operator: resets of password and second factor, sign-out and deletion. */
 function addEnds(http: Http, { db }: Fleet): void {
   const change = async (
     request: OperatorRequest & { params: { name: string } },
     action: string,
     set: { deleted_at?: RawBuilder<Date>; password_hash?: string; must_change_password?: boolean } = {},
+    endsFactor = set.deleted_at !== undefined,
   ): Promise<string> =>
     db.transaction().execute(async (trx) => {
       const operator = await lockOperator(trx, request.params.name);
@@ -153,6 +156,7 @@ function addEnds(http: Http, { db }: Fleet): void {
         await trx.updateTable('operator').set(set).where('id', '=', operator.id).execute();
       }
       await trx.deleteFrom('sign_in').where('operator_id', '=', operator.id).execute();
+      if (endsFactor) await removeFactor(trx, { operator_id: operator.id });
       await requireAdministrator(trx, operator);
       await record(trx, request, { name: operator.name, action });
       return operator.name;
@@ -176,6 +180,15 @@ function addEnds(http: Http, { db }: Fleet): void {
   };
   http.delete('/v1/x/admin/operators/:name/sessions', { schema: sessionsSchema }, async (request) => {
     await change(request, 'operator.sessions.end');
+    return {};
+  });
+  const factorSchema = {
+    summary: 'Remove the second factor of an operator who has lost it; its sessions end',
+    params: NamePath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+  };
+  http.delete('/v1/x/admin/operators/:name/second-factor', { schema: factorSchema }, async (request) => {
+    await change(request, 'operator.second-factor.reset', {}, true);
     return {};
   });
   const deleteSchema = {
@@ -265,6 +278,9 @@ async function listOperators(db: Database, id?: string): Promise<Type.Static<typ
       ),
       sql<Date | null>`(select max(used_at) from sign_in
         where operator_id = operator.id and not ${signInHasExpired})`.as('used_at'),
+      sql<boolean>`exists (select from second_factor where operator_id = operator.id and confirmed_at is not null)`.as(
+        'has_second_factor',
+      ),
     ])
     .where('deleted_at', 'is', null)
     .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
@@ -272,6 +288,7 @@ async function listOperators(db: Database, id?: string): Promise<Type.Static<typ
     .execute();
   return rows.map((row) => ({
     ...{ name: row.name, role: row.role, appIds: row.app_ids, mustChangePassword: row.must_change_password },
+    hasSecondFactor: row.has_second_factor,
     createdAt: row.created_at.toISOString(),
     usedAt: row.used_at?.toISOString() ?? null,
     version: versionOf({ role: row.role, appIds: row.app_ids }),

@@ -160,7 +160,8 @@ const exports = {
   grants: (person: Person) => sql`select vehicle_id, created_at from vehicle_grant where user_id = ${person.accountId}`,
   groupGrants: (person: Person) => sql`select group_id, role, created_at from group_grant
     where user_id = ${person.accountId}`,
-  sessions: (person: Person) => sql`select created_at, revoked_at from session where user_id = ${person.accountId}`,
+  sessions: (person: Person) => sql`select session.created_at, revoked_at, address, browser
+    from session left join sign_in on session_id = session.id where user_id = ${person.accountId}`,
   requests: (person: Person) => sql`select plate, request, state, created_at, decided_at from vehicle_request
     where user_id = ${person.accountId}`,
   commands: (person: Person) => sql`select id, vehicle_id, action, state, created_at, ended_at from command

@@ -14,7 +14,9 @@ import { groupGrants } from './group-grants.ts';
 import { operators } from './operators.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import { persons } from './persons.ts';
+import { secondFactors } from './second-factors.ts';
 import { sessions } from './sessions.ts';
+import { signIn } from './sign-in.ts';
 import {
   changePassword,
   findApplication,
@@ -31,14 +33,8 @@ import { users } from './users.ts';
 /** Log-in with tokens (interface specification, "Authentication"). */
 const login: FleetRoutes = { open: [addLoginRoute, addRefreshRoute], token: [addPasswordRoute] };
 export const accountRoutes: readonly FleetRoutes[] = [
-  login,
-  sessions,
-  applications,
-  apiKeys,
-  users,
-  groupGrants,
-  operators,
-  persons,
+  ...[login, signIn, sessions, secondFactors],
+  ...[applications, apiKeys, users, groupGrants, operators, persons],
 ];
 
 const secret = (description: string, example: string) =>

@@ -183,6 +183,7 @@ describe('signing in', () => {
     const answer = await page.post('/v1/x/session', { name: name.toUpperCase(), password });
     const person = {
       ...{ kind: 'operator', name, role: 'operator', limited: true, mustChangePassword: false },
+      ...{ hasSecondFactor: false, mustAddSecondFactor: false },
       applications: [{ appId: other.appId, name: other.appId }],
     };
     expect([answer.status, answer.body]).toEqual([200, person]);
@@ -209,7 +210,7 @@ describe('signing in', () => {
     const answer = await page.post('/v1/x/session', asUser(user.username.toUpperCase()));
     const { appId } = application;
     expect(answer.body).toEqual({
-      ...{ kind: 'user', username: user.username, userId: user.id, mustChangePassword: true },
+      ...{ kind: 'user', username: user.username, userId: user.id, mustChangePassword: true, hasSecondFactor: false },
       ...{ appId, applicationName: appId },
     });
     const browser = withCookie(cookieOf(answer));

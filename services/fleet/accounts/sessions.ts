@@ -1,26 +1,31 @@
-import { operatorRoles, type SignedIn, sessionDays } from '@odograph/contracts/caller';
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import {
+  mustAddSecondFactor,
+  operatorRoles,
+  type SignedIn,
+  type SignInMethod,
+  signInMethods,
+} from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
+import { signInHasExpired } from '@odograph/database/accounts';
 import { auditChange, operatorChain } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
-import { leaveOutEmpty } from '@odograph/http/parameters';
-import { AppId, answers, EmptyAnswer, Password, text, word } from '@odograph/http/schemas';
-import { clearSessionToken, readSessionToken, requireOwnOrigin, setSessionToken } from '@odograph/http/session-cookie';
+import { AppId, answers, EmptyAnswer, moment, Password, word } from '@odograph/http/schemas';
+import { clearSessionToken, readSessionToken, setSessionToken } from '@odograph/http/session-cookie';
+import type { Config } from '@odograph/runtime/config';
 import { createToken, hashSecret } from '@odograph/runtime/secrets';
 import type { FastifyRequest } from 'fastify';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
-import {
-  changePassword,
-  endSessions,
-  findPasswordHash,
-  findUser,
-  openUserSession,
-  type UserAccount,
-} from './tokens.ts';
+import { changePassword, endSessions, findPasswordHash } from './tokens.ts';
 
+const state = {
+  mustChangePassword: Type.Boolean(),
+  hasSecondFactor: Type.Boolean({ description: 'the person signs in with a password and a code' }),
+};
 const SignedInOperator = Type.Object(
   {
     kind: word(['operator']),
@@ -28,7 +33,10 @@ const SignedInOperator = Type.Object(
     role: word(operatorRoles),
     limited: Type.Boolean({ description: 'whether the operator sees only these applications' }),
     applications: Type.Array(Type.Object({ appId: AppId, name: Type.String({ examples: ['Car sharing'] }) })),
-    mustChangePassword: Type.Boolean(),
+    ...state,
+    mustAddSecondFactor: Type.Boolean({
+      description: 'the role needs a second factor: until then, all else is refused',
+    }),
   },
   { title: 'SignedInOperator' },
 );
@@ -39,99 +47,39 @@ const SignedInUser = Type.Object(
     userId: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] }),
     appId: AppId,
     applicationName: Type.String({ examples: ['Car sharing'] }),
-    mustChangePassword: Type.Boolean(),
+    ...state,
   },
   { title: 'SignedInUser' },
 );
-const SignedInPerson = Type.Union([SignedInOperator, SignedInUser], { title: 'SignedInPerson' });
+export const SignedInPerson = Type.Union([SignedInOperator, SignedInUser], { title: 'SignedInPerson' });
 type Person = Type.Static<typeof SignedInPerson>;
-const SignIn = Type.Object(
+const SessionPath = Type.Object({ id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000009'] }) });
+const ListedSession = Type.Object(
   {
-    name: Type.Optional(text(1, 256, { description: 'operator', examples: ['alex'] })),
-    appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'application of the user' })),
-    username: Type.Optional(text(1, 256, { description: 'user of the application', examples: ['alex'] })),
-    password: Password,
+    id: SessionPath.properties.id,
+    createdAt: moment('when it began'),
+    usedAt: moment('when it was last in use, to 10 minutes'),
+    method: word(signInMethods),
+    address: Type.String({ description: 'network address that signed in', examples: ['192.0.2.17'] }),
+    browser: Type.String({ description: 'User-Agent that signed in', examples: ['Mozilla/5.0 Firefox/140.0'] }),
+    isCurrent: Type.Boolean({ description: 'the session of this request' }),
   },
-  { documentedAs: { dependentRequired: { appId: ['username'], username: ['appId'] } } },
+  { title: 'BrowserSession' },
 );
 
 /** The hash of the token of the session that a request belongs to. */
-const sessionOf = (request: FastifyRequest): Buffer => hashSecret(readSessionToken(request) ?? '');
+export const sessionOf = (request: FastifyRequest): Buffer => hashSecret(readSessionToken(request) ?? '');
 
-/** Verifies the password of an account that may not exist, in the same time. @throws Failure INVALID_CREDENTIALS */
-async function verifyAccount<Account extends { passwordHash: string }>(
-  account: Account | undefined,
-  password: string,
-): Promise<Account> {
-  if (!(await passwordMatches(password, account?.passwordHash)) || account === undefined) {
-    throw new Failure('INVALID_CREDENTIALS');
-  }
-  return account;
-}
+/** The sessions of a person in browsers, and the password. */
+export const sessions: FleetRoutes = { session: [addSessionRoutes, addSessionList, addPasswordRoute] };
 
-type Credentials = Type.Static<typeof SignIn>;
-
-/** Signs a browser in. @returns the token of its session. @throws Failure INVALID_CREDENTIALS, TOO_MANY_REQUESTS */
-async function signIn(fleet: Fleet, { name, appId, username, password }: Credentials, address: string) {
-  const { db, config, loginLimit } = fleet;
-  if ((name === undefined) === (appId === undefined)) throw invalidParameter('name', 'or appId is required, not both');
-  if (name !== undefined) {
-    const operator = await loginLimit.attempt({ account: ['operator', name.toLowerCase()], address }, async () =>
-      verifyAccount(
-        await selectOperators(db).where(sql`lower(name)`, '=', sql`lower(${name})`).executeTakeFirst(),
-        password,
-      ),
-    );
-    return db.transaction().execute(async (trx) => {
-      const token = await signInOperator(trx, operator, createToken(config));
-      const actor = `operator:${operator.name}`;
-      await auditChange(trx, { chain: operatorChain, actor, address }, 'operator.sign-in', actor);
-      return token;
-    });
-  }
-  if (appId === undefined || username === undefined) throw invalidParameter('username', 'is missing');
-  const user = await loginLimit.attempt({ account: [appId, username.toLowerCase()], address }, async () =>
-    verifyAccount(await findUserOf(db, appId, username), password),
-  );
-  return db.transaction().execute((trx) => signInUser(trx, user, createToken(config)));
-}
-
-/** The session of a browser and the password of the person; only the sign-in needs no session. */
-export const sessions: FleetRoutes = { open: [addSignIn], session: [addSessionRoutes, addPasswordRoute] };
-
-function addSignIn(http: Http, fleet: Fleet): void {
-  const { db, addressLimit } = fleet;
-  const signInOptions = {
-    preValidation: leaveOutEmpty('name', 'appId', 'username'),
-    schema: {
-      tags: ['sessions'],
-      security: [],
-      summary: 'Sign in a browser as an operator or as a user of an application',
-      description:
-        'Sets the cookie odograph_session. A session ends after 12 hours without GET /v1/x/session, after 30 days in any case.',
-      body: SignIn,
-      exactlyOne: ['name', 'appId'],
-      response: answers(SignedInPerson, 'INVALID_CREDENTIALS', 'UNAUTHORIZED'),
-    },
-  };
-  http.post('/v1/x/session', signInOptions, async (request, reply) => {
-    // A page of another site could sign a browser in to an account of its own.
-    requireOwnOrigin(request);
-    const { body, ip } = request;
-    const token = await addressLimit.attempt({ account: [], address: ip }, () => signIn(fleet, body, ip));
-    await signOut(db, sessionOf(request));
-    setSessionToken(request, reply, token);
-    return describePerson(db, hashSecret(token));
-  });
-}
-
-function addSessionRoutes(http: Http, { db }: Fleet): void {
+function addSessionRoutes(http: Http, { db, config }: Fleet): void {
   const showSchema = {
     tags: ['sessions'],
     summary: 'Show who is signed in, and keep the session alive',
     response: answers(SignedInPerson),
   };
-  http.get('/v1/x/session', { schema: showSchema }, async (request) => describePerson(db, sessionOf(request)));
+  http.get('/v1/x/session', { schema: showSchema }, async (request) => describePerson(db, sessionOf(request), config));
   const signOutSchema = { tags: ['sessions'], summary: 'Sign out', response: answers(EmptyAnswer) };
   http.delete('/v1/x/session', { schema: signOutSchema }, async (request, reply) => {
     await signOut(db, sessionOf(request));
@@ -146,6 +94,28 @@ function addSessionRoutes(http: Http, { db }: Fleet): void {
   http.delete('/v1/x/sessions', { schema: signOutEverywhereSchema }, async (request, reply) => {
     await signOutEverywhere(db, request.signedIn);
     clearSessionToken(request, reply);
+    return {};
+  });
+}
+
+function addSessionList(http: Http, { db }: Fleet): void {
+  const listSchema = {
+    tags: ['sessions'],
+    summary: 'List the sessions of the person in browsers, the latest first',
+    response: answers(Type.Object({ sessions: Type.Array(ListedSession) })),
+  };
+  http.get('/v1/x/sessions', { schema: listSchema }, async (request) => ({
+    sessions: await listSessions(db, request.signedIn, sessionOf(request)),
+  }));
+  const endSchema = {
+    tags: ['sessions'],
+    summary: 'End a session of the person',
+    params: SessionPath,
+    response: answers(EmptyAnswer, 'NOT_FOUND'),
+  };
+  http.delete('/v1/x/sessions/:id', { schema: endSchema }, async ({ signedIn, params: { id } }) => {
+    const isEnded = isUuid(id) && (await endSignIns(db, sql`${ofPerson(signedIn)} and sign_in.id = ${id}`)) > 0;
+    if (!isEnded) throw new Failure('NOT_FOUND', 'no such session');
     return {};
   });
 }
@@ -203,63 +173,54 @@ function addPasswordRoute(http: Http, fleet: Fleet): void {
   });
 }
 
-const selectOperators = (db: Database) =>
+export const selectOperators = (db: Database) =>
   db.selectFrom('operator').select(['id', 'name', 'password_hash as passwordHash']).where('deleted_at', 'is', null);
 
-/** Finds a user by the appId of the application and the name, ignoring case. */
-async function findUserOf(db: Database, appId: string, username: string): Promise<UserAccount | undefined> {
-  const application = await db
-    .selectFrom('application')
-    .select('id')
-    .where('app_id', '=', appId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
-  return application && findUser(db, application.id, username);
-}
-
-/** When a browser session that begins now ends at the latest. */
-const latestEnd = sql<Date>`now() + make_interval(days => ${sessionDays})`;
-
-/**
- * Opens the browser session of an operator whose password matched `passwordHash`. @returns its token
- * @throws Failure INVALID_CREDENTIALS if the password has changed or the operator has been deleted since
- */
-async function signInOperator(
-  db: Database,
-  { id, passwordHash }: { id: string; passwordHash: string },
-  token: string,
-): Promise<string> {
-  // The row lock makes a concurrent password change wait, so that it sees this session and ends it.
-  const { rows } = await sql`insert into sign_in (token_sha256, operator_id, expires_at)
-    select ${hashSecret(token)}, id, ${latestEnd} from operator
-    where id = ${id} and password_hash = ${passwordHash} and deleted_at is null for share
-    returning operator_id`.execute(db);
-  if (rows.length === 0) throw new Failure('INVALID_CREDENTIALS');
-  return token;
-}
-
-/**
- * Opens the browser session of a user whose password matched. @returns its token
- * @throws Failure INVALID_CREDENTIALS if the password has changed or the user has been deleted since
- */
-async function signInUser(db: Database, user: UserAccount, token: string): Promise<string> {
-  const session_id = await openUserSession(db, user);
-  await db
-    .insertInto('sign_in')
-    .values({ token_sha256: hashSecret(token), session_id, expires_at: latestEnd })
-    .execute();
-  return token;
-}
-
 /** Ends the browser session with this token, if there is one. */
-async function signOut(db: Database, tokenSha256: Buffer): Promise<void> {
-  const ended = await db
-    .deleteFrom('sign_in')
-    .where('token_sha256', '=', tokenSha256)
-    .returning('session_id')
-    .executeTakeFirst();
-  if (ended?.session_id == null) return;
-  await db.updateTable('session').set({ revoked_at: sql<Date>`now()` }).where('id', '=', ended.session_id).execute();
+export async function signOut(db: Database, tokenSha256: Buffer): Promise<void> {
+  await endSignIns(db, sql`token_sha256 = ${tokenSha256}`);
+}
+
+/** SQL on the table `sign_in` that is true for the sessions of a person. */
+function ofPerson(signedIn: SignedIn): RawBuilder<boolean> {
+  if ('operator' in signedIn) return sql`sign_in.operator_id = ${signedIn.operator.id}`;
+  const { userId } = signedIn.caller;
+  return sql`sign_in.session_id in (select id from session where user_id = ${userId} and revoked_at is null)`;
+}
+
+async function listSessions(db: Database, signedIn: SignedIn, tokenSha256: Buffer) {
+  const rows = await db
+    .selectFrom('sign_in')
+    .select(['id', 'created_at', 'used_at', 'method', 'address', 'browser'])
+    .select(sql<boolean>`token_sha256 = ${tokenSha256}`.as('isCurrent'))
+    .where(ofPerson(signedIn))
+    .where(sql<boolean>`not ${signInHasExpired}`)
+    .orderBy('created_at', 'desc')
+    .execute();
+  return rows.map(({ created_at, used_at, ...row }) => ({
+    ...row,
+    createdAt: created_at.toISOString(),
+    usedAt: used_at.toISOString(),
+  }));
+}
+
+/** Ends browser sessions. @param which SQL on the table `sign_in`. @returns their number */
+async function endSignIns(db: Database, which: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ ended: number }>`
+    with ended as (delete from sign_in where ${which} returning session_id),
+      revoked as (update session set revoked_at = now() from ended where session.id = ended.session_id)
+    select count(*)::integer as ended from ended`.execute(db);
+  return rows[0]?.ended ?? 0;
+}
+
+/** Ends the other browser sessions of a person whose second factor has changed. @param method of the one that stays */
+export async function endOtherSessions(
+  db: Database,
+  signedIn: SignedIn,
+  { tokenSha256, method }: { tokenSha256: Buffer; method: SignInMethod },
+): Promise<void> {
+  await endSignIns(db, sql`${ofPerson(signedIn)} and token_sha256 <> ${tokenSha256}`);
+  await db.updateTable('sign_in').set({ method }).where('token_sha256', '=', tokenSha256).execute();
 }
 
 /** Ends all sessions of a person: those of an operator in browsers; those of a user with their access tokens. */
@@ -306,10 +267,14 @@ async function changeOperatorPassword(
   return true;
 }
 
-async function describeOperator(db: Database, id: string): Promise<Person | undefined> {
-  const { rows } = await sql<Omit<Type.Static<typeof SignedInOperator>, 'kind'>>`
+async function describeOperator(
+  db: Database,
+  id: string,
+): Promise<Omit<Type.Static<typeof SignedInOperator>, 'mustAddSecondFactor'> | undefined> {
+  const { rows } = await sql<Omit<Type.Static<typeof SignedInOperator>, 'kind' | 'mustAddSecondFactor'>>`
     with limits as (select application_id from operator_application where operator_id = ${id})
     select name, role, exists (select from limits) as limited, must_change_password as "mustChangePassword",
+      exists (select from second_factor where operator_id = ${id} and confirmed_at is not null) as "hasSecondFactor",
       (select coalesce(json_agg(json_build_object('appId', app_id, 'name', application.name) order by application.id), '[]')
         from application where application.deleted_at is null
           and (not exists (select from limits) or application.id in (select application_id from limits))) as applications
@@ -323,6 +288,11 @@ async function describeUser(db: Database, userId: string): Promise<Person | unde
     .innerJoin('application', 'application.id', 'user_account.application_id')
     .select(['username', 'user_account.id as userId', 'app_id as appId', 'application.name as applicationName'])
     .select('must_change_password as mustChangePassword')
+    .select(
+      sql<boolean>`exists (select from second_factor where user_id = ${userId} and confirmed_at is not null)`.as(
+        'hasSecondFactor',
+      ),
+    )
     .where('user_account.id', '=', userId)
     .where('user_account.deleted_at', 'is', null)
     .executeTakeFirst();
@@ -330,19 +300,28 @@ async function describeUser(db: Database, userId: string): Promise<Person | unde
 }
 
 /** Describes the person of a session and records that the session is in use. @throws Failure INVALID_TOKEN if it has ended */
-async function describePerson(db: Database, tokenSha256: Buffer): Promise<Person> {
+export async function describePerson(
+  db: Database,
+  tokenSha256: Buffer,
+  { SECOND_FACTOR_ROLE }: Pick<Config, 'SECOND_FACTOR_ROLE'>,
+): Promise<Person> {
   const used = await db
     .updateTable('sign_in')
     .set({ used_at: sql<Date>`now()` })
     .where('token_sha256', '=', tokenSha256)
     .returning(({ selectFrom }) => [
       'operator_id as operatorId',
+      'method',
       selectFrom('session').select('user_id').whereRef('session.id', '=', 'sign_in.session_id').as('userId'),
     ])
     .executeTakeFirst();
-  const { operatorId, userId } = used ?? {};
-  const person =
-    operatorId != null ? await describeOperator(db, operatorId) : userId != null && (await describeUser(db, userId));
-  if (!person) throw new Failure('INVALID_TOKEN');
-  return person;
+  if (!used) throw new Failure('INVALID_TOKEN');
+  const { operatorId, userId, method } = used;
+  const operator = operatorId === null ? undefined : await describeOperator(db, operatorId);
+  if (operator) {
+    return { ...operator, mustAddSecondFactor: mustAddSecondFactor(operator.role, method, SECOND_FACTOR_ROLE) };
+  }
+  const user = userId === null ? undefined : await describeUser(db, userId);
+  if (!user) throw new Failure('INVALID_TOKEN');
+  return user;
 }

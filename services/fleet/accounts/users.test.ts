@@ -87,6 +87,7 @@ describe('/v1/x/admin/users', () => {
       userId: body.userId,
       username: user.username,
       mustChangePassword: true,
+      hasSecondFactor: false,
       vehicleIds: [],
       grants: [],
       groupGrants: [],

@@ -15,6 +15,7 @@ import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { GroupId } from '../groups/schemas.ts';
 import { hashPassword, NewPassword, requirePasswordLength } from './passwords.ts';
+import { removeFactor } from './second-factors.ts';
 import { endSessions } from './tokens.ts';
 
 export const UserId = Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
@@ -29,6 +30,7 @@ const User = Type.Object(
     userId: UserId,
     username: Type.String({ examples: ['alex'] }),
     mustChangePassword: Type.Boolean(),
+    hasSecondFactor: Type.Boolean(),
     vehicleIds: Type.Array(VehicleId),
     grants: Type.Array(
       Type.Object(
@@ -157,7 +159,7 @@ export async function deleteGrants(db: Database, userId: string): Promise<void> 
   await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
 }
 
-/** Routes that end the sessions of a user: deletion, password reset and sign-out. */
+/** Routes that end the sessions of a user: deletion, resets of password and second factor, and sign-out. */
 function addRevocationRoutes(http: Http, { db }: Fleet): void {
   const deleteSchema = {
     summary: 'Delete a user; its sessions, grants, bookings and authorizations end',
@@ -169,6 +171,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     await changeUser(db, request, 'user.delete', async (trx) => {
       await trx.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
       await deleteGrants(trx, userId);
+      await removeFactor(trx, { user_id: userId });
     });
     return {};
   });
@@ -185,6 +188,16 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     await changeUser(db, request, 'user.reset', (trx) =>
       trx.updateTable('user_account').set(replacement).where('id', '=', request.params.userId).execute(),
     );
+    return {};
+  });
+  const factorSchema = {
+    summary: 'Remove the second factor of a user who has lost it; its sessions end',
+    params: UserPath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+  };
+  http.delete('/v1/x/admin/users/:userId/second-factor', { schema: factorSchema }, async (request) => {
+    const { userId } = request.params;
+    await changeUser(db, request, 'user.second-factor.reset', (trx) => removeFactor(trx, { user_id: userId }));
     return {};
   });
   const sessionsSchema = {
@@ -223,6 +236,9 @@ async function listUsers(db: Database, applicationId: number): Promise<Type.Stat
     .leftJoin('vehicle', 'vehicle.id', 'vehicle_grant.vehicle_id')
     .select(['user_account.id', 'username', 'must_change_password'])
     .select([
+      sql<boolean>`exists (select from second_factor where user_id = user_account.id and confirmed_at is not null)`.as(
+        'has_second_factor',
+      ),
       sql<Type.Static<typeof User>['grants']>`coalesce(json_agg(
         json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'plate', vehicle.plate, 'role', vehicle_grant.role)
         order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
@@ -240,6 +256,7 @@ async function listUsers(db: Database, applicationId: number): Promise<Type.Stat
     userId: row.id,
     username: row.username,
     mustChangePassword: row.must_change_password,
+    hasSecondFactor: row.has_second_factor,
     vehicleIds: row.grants.map(({ vehicleId }) => vehicleId),
     grants: row.grants,
     groupGrants: row.groupGrants,

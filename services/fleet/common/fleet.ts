@@ -15,6 +15,10 @@ export interface Fleet {
   readonly changes: ChangeAnnouncer;
   /** Seals the tokens of sources. */
   readonly sealer: Sealer;
+  /** Seals the secrets of second factors. */
+  readonly factorSealer: Sealer;
+  /** Wrong codes for each second factor. */
+  readonly factorLimit: LoginLimit;
   /** Wrong passwords for each account and address. */
   readonly loginLimit: LoginLimit;
   /** Wrong passwords for each address: without an appKey, anyone may have passwords verified, 20 ms of a core each. */

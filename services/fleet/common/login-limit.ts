@@ -3,7 +3,7 @@ import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import { networkOf } from '@odograph/runtime/network-address';
 import type { Redis } from '@odograph/runtime/redis';
 
-const windowMs = 60_000;
+const minuteMs = 60_000;
 
 /** A sign-in attempt: account and network address. */
 interface LoginSubject {
@@ -14,20 +14,22 @@ interface LoginSubject {
 }
 
 /**
- * Limits wrong passwords and keys per minute and per pair of account and address, so that an attacker cannot lock an
- * account for other addresses. The counts are in Redis, shared by all replicas; while Redis is unavailable, attempts fail.
+ * Limits wrong passwords and keys, in a minute unless said otherwise, per pair of account and address, so that an attacker
+ * cannot lock an account for other addresses. The counts are in Redis, shared by all replicas; while Redis is unavailable, attempts fail.
  */
 export class LoginLimit {
   readonly #redis: Redis;
   readonly #prefix: string;
-  readonly #failuresPerMinute: number;
+  readonly #maxFailures: number;
+  readonly #windowMs: number;
   /** The last queued attempt of each key. */
   readonly #lines = new Map<string, Promise<unknown>>();
 
-  constructor(redis: Redis, prefix: string, failuresPerMinute: number) {
+  constructor(redis: Redis, prefix: string, maxFailures: number, windowMs = minuteMs) {
     this.#redis = redis;
     this.#prefix = prefix;
-    this.#failuresPerMinute = failuresPerMinute;
+    this.#maxFailures = maxFailures;
+    this.#windowMs = windowMs;
   }
 
   /**
@@ -53,7 +55,7 @@ export class LoginLimit {
 
   async #verify<T>(key: string, verify: () => Promise<T>): Promise<T> {
     const [failures, remainingMs] = await this.#read(key);
-    if (failures >= this.#failuresPerMinute) throw tooManyRequests(remainingMs);
+    if (failures >= this.#maxFailures) throw tooManyRequests(remainingMs);
     try {
       const verified = await verify();
       if (failures > 0) await available(this.#redis.del(key));
@@ -70,7 +72,7 @@ export class LoginLimit {
   }
 
   async #count(key: string): Promise<void> {
-    await available(this.#redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).exec());
+    await available(this.#redis.multi().set(key, 0, 'PX', this.#windowMs, 'NX').incr(key).exec());
   }
 }
 

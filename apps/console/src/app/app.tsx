@@ -24,7 +24,7 @@ import { type LazyComponent, lazy } from '../parts/layout/lazy.tsx';
 import { Heading, Loading } from '../parts/layout/placeholders.tsx';
 import { address, navigate } from '../router.ts';
 import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
-import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
+import { isConfinedToProfile, isOperator, readSession, session } from '../session.ts';
 import { texts } from '../texts/texts.ts';
 import { Shortcuts } from './shortcuts.tsx';
 
@@ -143,8 +143,8 @@ function Rail() {
 }
 
 function Shell() {
-  // An initial password opens nothing but the form that changes it.
-  const path = mustChangePassword() ? '/profile' : address.value.path;
+  // An initial password opens nothing but the form that changes it; so does a second factor that is missing.
+  const path = isConfinedToProfile() ? '/profile' : address.value.path;
   const Screen = screenOf(path) ?? NotFound;
   return (
     <div class="shell">

@@ -12,6 +12,7 @@ import { hasRole, operatorApplications, readSession } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatDay, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { ApiKeys } from './api-keys.tsx';
 
 type Settings = Schema<'ApplicationSettings'>;
 type Values = Omit<Settings, 'version'>;
@@ -178,6 +179,7 @@ export function ApplicationPage({ appId }: { appId: string }) {
       {hasRole('administrator') && (
         <>
           <Key appId={appId} />
+          <ApiKeys appId={appId} />
           <section class="card form">
             <h2>{text.deletion}</h2>
             <p class="muted">{text.deleteApplicationText}</p>

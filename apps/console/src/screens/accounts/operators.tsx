@@ -162,7 +162,7 @@ interface LineOptions {
   readonly onChanged: () => void;
 }
 
-function OperatorActions({ operator: { name }, onPassword, onChanged }: LineOptions) {
+function OperatorActions({ operator: { name, hasSecondFactor }, onPassword, onChanged }: LineOptions) {
   const { accounts: text } = texts.value;
   const params = { path: { name } };
   const isSelf =
@@ -189,6 +189,17 @@ function OperatorActions({ operator: { name }, onPassword, onChanged }: LineOpti
       >
         {text.endText}
       </ActionButton>
+      {hasSecondFactor && (
+        <ActionButton
+          action={text.resetSecondFactor}
+          title={text.resetSecondFactorTitle(name)}
+          onConfirm={() =>
+            answerOf(api.DELETE('/v1/x/admin/operators/{name}/second-factor', { params })).then(onChanged)
+          }
+        >
+          {text.resetSecondFactorText}
+        </ActionButton>
+      )}
       {!isSelf && (
         <ActionButton
           action={text.deleteOperator}

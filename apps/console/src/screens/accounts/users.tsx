@@ -184,7 +184,7 @@ interface UserOptions {
   readonly onChanged: () => void;
 }
 
-function UserActions({ user: { userId, username }, onPassword, onChanged }: UserOptions) {
+function UserActions({ user: { userId, username, hasSecondFactor }, onPassword, onChanged }: UserOptions) {
   const { accounts: text } = texts.value;
   const params = { path: { userId } };
   const reset = async () => {
@@ -209,6 +209,15 @@ function UserActions({ user: { userId, username }, onPassword, onChanged }: User
       >
         {text.endText}
       </ActionButton>
+      {hasSecondFactor && (
+        <ActionButton
+          action={text.resetSecondFactor}
+          title={text.resetSecondFactorTitle(username)}
+          onConfirm={() => answerOf(api.DELETE('/v1/x/admin/users/{userId}/second-factor', { params })).then(onChanged)}
+        >
+          {text.resetSecondFactorText}
+        </ActionButton>
+      )}
       <ActionButton
         action={text.deleteUser}
         title={text.deleteTitle(username)}

@@ -9,6 +9,8 @@ import { prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { completeLanguages, languages } from '../../texts/languages.ts';
 import { texts } from '../../texts/texts.ts';
+import { SecondFactor } from './second-factor.tsx';
+import { Sessions } from './sessions.tsx';
 
 function Account({ person }: { person: Person }) {
   const { profile: text } = texts.value;
@@ -135,6 +137,8 @@ export function ProfileScreen() {
       <Account person={now.person} />
       <Display />
       <Password mustChange={now.person.mustChangePassword} />
+      <SecondFactor person={now.person} />
+      <Sessions />
     </div>
   );
 }

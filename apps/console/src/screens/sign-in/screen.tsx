@@ -13,6 +13,7 @@ import { texts } from '../../texts/texts.ts';
 function faultText(fault: SignInFault): string {
   const { signIn: text } = texts.value;
   if (fault.kind === 'wait') return text.tooMany(fault.seconds);
+  if (fault.kind === 'wrong code') return text.wrongCode;
   return fault.kind === 'wrong' ? text.wrong : text.failed;
 }
 
@@ -41,12 +42,24 @@ function TextField({ label, name, autocomplete, before = '' }: TextFieldOptions)
   );
 }
 
+const focus = (input: HTMLInputElement | null): void => input?.focus();
+
+function CodeField({ label }: { label: string }) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input class="input" type="text" name="code" required autocomplete="one-time-code" maxLength={32} ref={focus} />
+    </label>
+  );
+}
+
 /** The form for a name and a password. @param person who was signed in before, whose names are filled in */
 function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () => void }) {
   const { signIn: text } = texts.value;
   const kind = useSignal<Person['kind']>(person?.kind ?? 'operator');
   const fault = useSignal<SignInFault | undefined>(undefined);
   const isSending = useSignal(false);
+  const needsCode = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
   const operator = person?.kind === 'operator' ? person : undefined;
   const user = person?.kind === 'user' ? person : undefined;
@@ -54,12 +67,15 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (!form.current || isSending.value) return;
-    const { name = '', appId = '', username = '', password = '' } = readFields(form.current);
+    const { name = '', appId = '', username = '', password = '', code } = readFields(form.current);
     isSending.value = true;
-    fault.value = await signIn(kind.value === 'operator' ? { name, password } : { appId, username, password });
+    const more = { password, ...(code !== undefined && { code }) };
+    const failed = await signIn(kind.value === 'operator' ? { name, ...more } : { appId, username, ...more });
     isSending.value = false;
-    if (fault.value === undefined) onSignedIn();
-    else form.current.querySelector<HTMLInputElement>('[name=password]')?.select();
+    if (failed === undefined) onSignedIn();
+    if (failed?.kind === 'code') needsCode.value = true;
+    else fault.value = failed;
+    if (failed?.kind === 'wrong') form.current.querySelector<HTMLInputElement>('[name=password]')?.select();
   };
 
   return (
@@ -83,6 +99,7 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
         <span>{text.password}</span>
         <input class="input" type="password" name="password" required autocomplete="current-password" />
       </label>
+      {needsCode.value && <CodeField label={text.code} />}
       <div role="alert">{fault.value && <p class="notice wrong">{faultText(fault.value)}</p>}</div>
       <Button type="submit" kind="primary" disabled={isSending.value}>
         {isSending.value && <span class="spinner" />}

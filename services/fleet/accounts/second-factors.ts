@@ -1,0 +1,253 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { SignedIn, SignInMethod } from '@odograph/contracts/caller';
+import { applicationMoving, Failure } from '@odograph/contracts/failures';
+import { type AuditOrigin, auditChange, operatorChain } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
+import { type Sealer, secondFactorContext } from '@odograph/runtime/sealing';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { type RawBuilder, sql } from 'kysely';
+import Type from 'typebox';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { passwordMatches } from './passwords.ts';
+import { endOtherSessions, sessionOf } from './sessions.ts';
+import { base32, findTotpStep, totpSecretBytes, totpUri } from './totp.ts';
+
+const recoveryCodes = 10;
+const recoveryCodeBytes = 10;
+const maxCodeLength = 32;
+/** A code of six digits. Other codes are recovery codes, which are too long to be guessed. */
+const totpForm = /^\d{6}$/;
+
+/** A code of an app, or a recovery code. */
+export const Code = text(1, maxCodeLength, {
+  description: 'six digits of the authenticator app, or a recovery code',
+  examples: ['287082'],
+  writeOnly: true,
+});
+const Enrolment = Type.Object(
+  {
+    secret: Type.String({ description: 'in base 32, to type in', examples: ['GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'] }),
+    uri: Type.String({ description: 'for a QR code', examples: ['otpauth://totp/Odograph:alex?secret=GEZDGNBV'] }),
+  },
+  { title: 'SecondFactorSecret' },
+);
+const RecoveryCodes = Type.Object(
+  { recoveryCodes: Type.Array(Type.String({ examples: ['abcd-efgh-ijkl-mnop'] })) },
+  { title: 'RecoveryCodes' },
+);
+
+/** A person with a password of the platform: an operator or a user. */
+export type FactorOwner = { readonly operator_id: string } | { readonly user_id: string };
+
+const ownedBy = (owner: FactorOwner): RawBuilder<boolean> =>
+  'operator_id' in owner ? sql`operator_id = ${owner.operator_id}` : sql`user_id = ${owner.user_id}`;
+
+/** The second factor of the person who is signed in. */
+export const secondFactors: FleetRoutes = { session: [addEnrolment, addRemoval] };
+
+/** @throws Failure OVERLOADED for a user whose application moves, whose second factor is copied meanwhile */
+function ownerOf(signedIn: SignedIn): FactorOwner {
+  if ('operator' in signedIn) return { operator_id: signedIn.operator.id ?? '' };
+  if (signedIn.caller.isMoving) throw applicationMoving();
+  return { user_id: signedIn.caller.userId };
+}
+
+/** Names the person as the audit does. */
+function originOf(signedIn: SignedIn, address: string): AuditOrigin {
+  if ('operator' in signedIn) return { chain: operatorChain, actor: `operator:${signedIn.operator.name}`, address };
+  const { applicationId, userId } = signedIn.caller;
+  return { chain: applicationId, actor: `user:${userId}`, address };
+}
+
+const kindOf = (owner: FactorOwner) => ('operator_id' in owner ? 'operator' : 'user');
+
+function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }: Fleet): void {
+  const startSchema = {
+    tags: ['sessions'],
+    summary: 'Create the secret of a second factor, which has no effect until it is confirmed',
+    body: Type.Object({ currentPassword: Password }),
+    response: answers(Enrolment, 'INVALID_OLD_PASSWORD', 'ALREADY_EXISTS'),
+  };
+  http.post('/v1/x/session/second-factor', { schema: startSchema }, async ({ signedIn, ip: address, body }) => {
+    const owner = ownerOf(signedIn);
+    const account = await findAccount(db, owner);
+    await loginLimit.attempt({ account: ['password', ...Object.values(owner)], address }, async () => {
+      if (!(await passwordMatches(body.currentPassword, account?.passwordHash)))
+        throw new Failure('INVALID_OLD_PASSWORD');
+    });
+    const secret = randomBytes(totpSecretBytes);
+    await startEnrolment(db, factorSealer, owner, secret);
+    return { secret: base32(secret), uri: totpUri(secret, account?.name ?? '') };
+  });
+
+  const confirmSchema = {
+    tags: ['sessions'],
+    summary: 'Confirm the second factor by a code; answers recovery codes, and ends the other sessions of the person',
+    body: Type.Object({ code: Code }),
+    response: answers(RecoveryCodes, 'INVALID_CREDENTIALS', 'ALREADY_EXISTS', 'NOT_FOUND'),
+  };
+  http.post('/v1/x/session/second-factor/confirm', { schema: confirmSchema }, async (request) => {
+    const { signedIn, ip, body } = request;
+    const owner = ownerOf(signedIn);
+    const factor = await findFactor(db, factorSealer, owner);
+    if (!factor) throw new Failure('NOT_FOUND', 'no second factor waits for its confirmation');
+    if (factor.isConfirmed) throw new Failure('ALREADY_EXISTS', 'there is a second factor already');
+    await factorLimit.attempt({ account: ['second factor', factor.id], address: '' }, () =>
+      acceptTotp(db, factor, body.code),
+    );
+    const codes = Array.from({ length: recoveryCodes }, createRecoveryCode);
+    await db.transaction().execute(async (trx) => {
+      await trx.updateTable('second_factor').set({ confirmed_at: sql`now()` }).where('id', '=', factor.id).execute();
+      const rows = codes.map((code) => ({ factor_id: factor.id, code_sha256: hashSecret(code) }));
+      await trx.insertInto('recovery_code').values(rows).execute();
+      await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method: 'code' });
+      const origin = originOf(signedIn, ip);
+      await auditChange(trx, origin, `${kindOf(owner)}.second-factor.add`, origin.actor);
+    });
+    return { recoveryCodes: codes };
+  });
+}
+
+function addRemoval(http: Http, fleet: Fleet): void {
+  const removeSchema = {
+    tags: ['sessions'],
+    summary: 'Remove the second factor of the person who is signed in; needs a code of it, or a recovery code',
+    body: Type.Object({ code: Code }),
+    response: answers(EmptyAnswer, 'INVALID_CREDENTIALS', 'NOT_FOUND'),
+  };
+  http.delete('/v1/x/session/second-factor', { schema: removeSchema }, async (request) => {
+    const { signedIn, ip, body } = request;
+    const owner = ownerOf(signedIn);
+    if ((await acceptCode(fleet, owner, body.code)) === 'password') throw new Failure('NOT_FOUND', 'no second factor');
+    await fleet.db.transaction().execute(async (trx) => {
+      await removeFactor(trx, owner);
+      await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method: 'password' });
+      const origin = originOf(signedIn, ip);
+      await auditChange(trx, origin, `${kindOf(owner)}.second-factor.remove`, origin.actor);
+    });
+    return {};
+  });
+}
+
+/** Creates a recovery code: 80 random bits in four groups, so a plain hash of it is strong enough. */
+function createRecoveryCode(): string {
+  return (base32(randomBytes(recoveryCodeBytes)).toLowerCase().match(/.{4}/g) ?? []).join('-');
+}
+
+interface Factor {
+  readonly id: string;
+  readonly isConfirmed: boolean;
+  readonly secret: Buffer;
+}
+
+async function findFactor(db: Database, sealer: Sealer, owner: FactorOwner): Promise<Factor | undefined> {
+  const row = await db
+    .selectFrom('second_factor')
+    .select(['id', 'sealed_secret', 'confirmed_at'])
+    .where(ownedBy(owner))
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const secret = sealer.open(row.sealed_secret, secondFactorContext(row.id));
+  return { id: row.id, isConfirmed: row.confirmed_at !== null, secret };
+}
+
+/** Stores a secret in place of one that was not confirmed. @throws Failure ALREADY_EXISTS for a confirmed one */
+async function startEnrolment(db: Database, sealer: Sealer, owner: FactorOwner, secret: Buffer): Promise<void> {
+  const id = randomUUID();
+  const sealed_secret = sealer.seal(secret, secondFactorContext(id));
+  const column = 'operator_id' in owner ? 'operator_id' : 'user_id';
+  const stored = await db
+    .insertInto('second_factor')
+    .values({ id, sealed_secret, ...owner })
+    .onConflict((conflict) =>
+      conflict.column(column).doUpdateSet({ id, sealed_secret }).where('second_factor.confirmed_at', 'is', null),
+    )
+    .returning('id')
+    .executeTakeFirst();
+  if (!stored) throw new Failure('ALREADY_EXISTS', 'there is a second factor already');
+}
+
+const wrongCode = () => new Failure('INVALID_CREDENTIALS', 'the code is wrong', { field: 'code' });
+
+/** Accepts a code of an app once: none of its time step or an earlier one is accepted again. @throws Failure INVALID_CREDENTIALS */
+async function acceptTotp(db: Database, { id, secret }: Factor, code: string): Promise<void> {
+  const step = findTotpStep(secret, code, Date.now());
+  const accepted =
+    step !== undefined &&
+    (await db
+      .updateTable('second_factor')
+      .set({ last_step: step })
+      .where('id', '=', id)
+      .where('last_step', '<', step)
+      .returning('id')
+      .executeTakeFirst());
+  if (!accepted) throw wrongCode();
+}
+
+/** Accepts a recovery code once. @throws Failure INVALID_CREDENTIALS */
+async function acceptRecoveryCode(db: Database, { id }: Factor, code: string): Promise<void> {
+  const used = await db
+    .deleteFrom('recovery_code')
+    .where('factor_id', '=', id)
+    .where('code_sha256', '=', hashSecret(code.trim().toLowerCase()))
+    .returning('factor_id')
+    .executeTakeFirst();
+  if (!used) throw wrongCode();
+}
+
+/**
+ * Verifies the second factor of a person whose password was right, if there is one.
+ * @returns how the person signs in
+ * @throws Failure INVALID_CREDENTIALS; TOO_MANY_REQUESTS for the account, whatever the address, because each attempt shows
+ *   that the password is known; SECOND_FACTOR_REQUIRED without a code
+ */
+export async function acceptCode(
+  { db, factorSealer, factorLimit }: Fleet,
+  owner: FactorOwner,
+  code: string | undefined,
+): Promise<SignInMethod> {
+  const factor = await findFactor(db, factorSealer, owner);
+  if (!factor?.isConfirmed) return 'password';
+  if (code === undefined) throw new Failure('SECOND_FACTOR_REQUIRED');
+  if (!totpForm.test(code)) {
+    await acceptRecoveryCode(db, factor, code);
+    return 'recovery code';
+  }
+  await factorLimit.attempt({ account: ['second factor', factor.id], address: '' }, () => acceptTotp(db, factor, code));
+  return 'code';
+}
+
+/** Removes the second factor of a person, if there is one. */
+export async function removeFactor(db: Database, owner: FactorOwner): Promise<void> {
+  await db.deleteFrom('second_factor').where(ownedBy(owner)).execute();
+}
+
+function findAccount(db: Database, owner: FactorOwner) {
+  return 'operator_id' in owner
+    ? db
+        .selectFrom('operator')
+        .select(['name', 'password_hash as passwordHash'])
+        .where('id', '=', owner.operator_id)
+        .executeTakeFirst()
+    : db
+        .selectFrom('user_account')
+        .select(['username as name', 'password_hash as passwordHash'])
+        .where('id', '=', owner.user_id)
+        .executeTakeFirst();
+}
+
+/** Seals the secrets under the newest of ENCRYPTION_KEYS; those that no key opens stay unchanged. */
+export async function resealFactors(db: Database, sealer: Sealer): Promise<void> {
+  const rows = await db.selectFrom('second_factor').select(['id', 'sealed_secret as sealed']).execute();
+  for (const { id, sealed } of rows) {
+    if (sealer.isCurrent(sealed) || !sealer.canOpen(sealed)) continue;
+    const context = secondFactorContext(id);
+    await db
+      .updateTable('second_factor')
+      .set({ sealed_secret: sealer.seal(sealer.open(sealed, context), context) })
+      .where('id', '=', id)
+      .execute();
+  }
+}
