@@ -4,20 +4,25 @@ import { describe, expect, it } from 'vitest';
 import { type Language, languages } from './languages.ts';
 import { formatMessage, splitKey, type TextTable } from './messages.ts';
 
-/** Proper names, and words that no language translates. */
+/** Proper names, words that no language translates, and texts of parameters only. */
 const sameEverywhere: readonly string[] = [
   ...['Bluetooth', 'CAN', 'CSV', 'GBFS', 'GPX', 'GeoJSON', 'IMEI', 'NDJSON', 'Odograph', 'OwnTracks', 'Parquet'],
   ...['Redis', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'URI', 'URL', 'UTC', 'VIN', 'appId', 'appKey', 'flespi'],
-  ...['limit_messages', '–', 'durable'],
+  ...['Webhook', 'Webhooks', 'limit_messages', '–', 'durable'],
+  ...['{action}: {plate}?', '{name}: {value}', '{subject}: {done}'],
 ];
 
 /** Words that a language has in common with English. */
 const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
+  de: [
+    ...['Administrator', 'Alarm', 'Audit', 'Broker', 'Bytes', 'Details', 'Device ID', 'Diesel', 'Format', 'Gateway'],
+    ...['Host', 'Hybrid', 'Live', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret', 'Topic'],
+  ],
   fr: [
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Broker', 'Console'],
     ...['Description', 'Device ID', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude'],
     ...['Longitude', 'Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions'],
-    ...['Source', 'Sources', 'Style', 'Type', 'Webhook', 'Webhooks', 'signal', 'test', 'version {version}'],
+    ...['Source', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
 };
 
