@@ -99,7 +99,7 @@ grant select, insert, update, delete on idempotent_request to odograph_fleet, od
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
-  alarm_rule, event, geofence, gbfs_system, can_database to odograph_query;
+  alarm_rule, event, geofence, gbfs_system, can_database, place_address to odograph_query;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
@@ -147,7 +147,7 @@ grant select, insert, update, delete on application, user_account, session, acce
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in, second_factor, recovery_code to odograph_fleet;
 grant select, insert, update on source to odograph_fleet;
-grant select, insert, update, delete on gbfs_system, share to odograph_fleet;
+grant select, insert, update, delete on gbfs_system, share, place_address to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
 grant select (device_id, resolved_at, is_partial) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
@@ -190,6 +190,8 @@ grant select on event, vehicle, device_model, device_link, privacy_period, readi
   trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
   to odograph_events;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
+-- and the names of places
+grant select on parking, geofence, place_address to odograph_events;
 -- the purge of a vehicle removes it from webhooks
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
 

@@ -222,6 +222,14 @@ export const Settings = Type.Object({
     rule: 'must be an e-mail address, such as Odograph <fleet@example.com>',
     description: 'sender of e-mail',
   }),
+  GEOCODER_URL: httpUrl(
+    'geocoder that names the places of vehicles ([addresses.md](addresses.md)): `http://127.0.0.1:2322`; it learns the places that people look at',
+  ),
+  GEOCODER_KIND: Type.Enum(['photon', 'nominatim', 'pelias'], {
+    default: 'photon',
+    description: 'its interface: photon, nominatim or pelias',
+  }),
+  GEOCODER_REQUESTS_PER_SECOND: whole(1, 'of all processes; public servers permit one', undefined, 1, 100),
   HOME_ASSISTANT_MQTT_URL: mqttUrl(
     'broker of Home Assistant, with user and password ([home-assistant.md](home-assistant.md))',
   ),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { accountsIn } from '@odograph/database/accounts';
+import { Addresses } from '@odograph/database/addresses';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { answersIn } from '@odograph/database/kept-answers';
 import {
@@ -25,6 +26,7 @@ import type { Fleet, FleetRoutes } from './common/fleet.ts';
 import { LoginLimit } from './common/login-limit.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { gbfs } from './gbfs.ts';
+import { startGeocoder } from './geocoder.ts';
 import { groups } from './groups/routes.ts';
 import { parking } from './parking.ts';
 import { shares } from './shares/routes.ts';
@@ -61,10 +63,12 @@ export const fleetService: Service<Http> = {
     const redis = await openRedis(host);
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
+    host.onStop('geocoder', startGeocoder({ ...host, db, redis }));
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config },
       changes: new ChangeAnnouncer(redis, host),
+      addresses: new Addresses(redis, config),
       sealer: await openSealer(config, 'source tokens'),
       factorSealer: await openSealer(config, 'second factors'),
       factorLimit: new LoginLimit(redis, prefix, maxWrongCodesPerHour, hourMs),

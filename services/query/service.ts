@@ -1,4 +1,5 @@
 import { accountsIn } from '@odograph/database/accounts';
+import { Addresses } from '@odograph/database/addresses';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { ReadPool, type ReadServer } from '@odograph/database/read-pool';
 import type { Tables } from '@odograph/database/tables';
@@ -118,6 +119,12 @@ function openLiveStreams(host: ServiceHost<Http>, db: Kysely<Tables>): LiveStrea
   return streams;
 }
 
+function openAddresses({ config, logger, onStop }: ServiceHost<Http>): Addresses {
+  const redis = connectRedis(config.REDIS_URL, logger);
+  onStop('wanted addresses', () => redis.disconnect());
+  return new Addresses(redis, config);
+}
+
 /** An empty parameter counts as missing. */
 async function dropEmptyParameters({ query }: { query: unknown }): Promise<void> {
   if (typeof query !== 'object' || query === null) return;
@@ -135,6 +142,7 @@ export const queryService: Service<Http> = {
     const budget = createBudget(host);
     const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs: host.limits.answerRateWindowMs });
 
+    const addresses = openAddresses(host);
     const live = openLiveStreams(host, primary);
     const exportJobs = startExportJobs(host, db);
     host.onStop('Home Assistant', startHomeAssistant({ ...host, db: primary }));
@@ -147,7 +155,7 @@ export const queryService: Service<Http> = {
         historyRoutes(answers),
         customCanRoutes(answers, db),
         gapRoutes(db),
-        tripRoutes(answers, db),
+        tripRoutes(answers, db, addresses),
         trackRoutes(db),
         changeRoutes(answers),
         exportRoutes(answers, db),
@@ -155,7 +163,7 @@ export const queryService: Service<Http> = {
       ]);
       const guard = { accounts: accountsIn(db, host.config), adminToken: host.adminToken };
       await viewerRoutes(http, guard, [
-        vehicleTableRoutes(db),
+        vehicleTableRoutes(db, addresses),
         fleetAreaRoutes(db),
         seriesRoutes(db),
         trailRoutes(db),

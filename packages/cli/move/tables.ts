@@ -22,7 +22,7 @@ export const leftBehind: Readonly<Record<string, string>> = {
   ...{ session: signIn, access_token: signIn, refresh_token: signIn, sign_in: signIn },
   ...{ operator: ofInstallation, operator_application: limits, operator_group: limits },
   report_login: 'is a user of one database server',
-  registration_provider_answer: 'is a cache',
+  ...{ registration_provider_answer: 'is a cache', place_address: 'is a cache' },
   trip_touched: 'empty for the application before it moves; the rest is in trip_work',
   ...{ reading_settlement: ofInstallation, alarm_watch: ofInstallation, can_redecoding: ofInstallation },
   ...{ pipeline_sample: ofInstallation, application_move: ofInstallation },

@@ -1,3 +1,4 @@
+import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
@@ -13,6 +14,7 @@ export interface Fleet {
   readonly redis: Redis;
   readonly config: ResolvedConfig;
   readonly changes: ChangeAnnouncer;
+  readonly addresses: Addresses;
   /** Seals the tokens of sources. */
   readonly sealer: Sealer;
   /** Seals the secrets of second factors. */

@@ -1,11 +1,13 @@
 import type { Timestamp } from '@odograph/contracts/timestamps';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import type { Addresses } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { lastSpeed } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
 import { firstRow } from '../alarms/geofences.ts';
+import type { Fleet } from '../common/fleet.ts';
 import type { OpenShare } from './queries.ts';
 import type { SharedVehicle } from './schemas.ts';
 
@@ -81,7 +83,7 @@ function withoutRepetitions(points: readonly Point[]): Point[] {
   });
 }
 
-async function positionOf(db: Database, share: OpenShare, last: TrailRow | undefined) {
+async function positionOf(db: Database, share: OpenShare, last: TrailRow | undefined, addresses: Addresses) {
   if (share.shownUntil !== null) {
     return last && { ...roundPosition(last, share.gridMetres), time: last.time };
   }
@@ -91,8 +93,10 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
   const position = { ...roundPosition(latest, share.gridMetres), time, ageSeconds };
   // From speed and heading, a way between two cells can be told more exactly.
   if (share.gridMetres !== null) return position;
+  const [address] = await addresses.find(db, [{ vehicleId: share.vehicleId, ...position }]);
   return {
     ...position,
+    ...(address !== undefined && { address }),
     ...(speedKmh !== null && { speedKmh }),
     ...(headingDegrees !== null && { headingDegrees }),
   };
@@ -103,12 +107,16 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
  * @param after the member `after` of the previous answer
  * @throws Failure INVALID_PARAMETER
  */
-export async function showShare(db: Database, share: OpenShare, after: Timestamp | undefined): Promise<SharedVehicle> {
+export async function showShare(
+  { db, addresses }: Pick<Fleet, 'db' | 'addresses'>,
+  share: OpenShare,
+  after: Timestamp | undefined,
+): Promise<SharedVehicle> {
   const start = after === undefined ? undefined : isoMicroseconds(parseTimestamp('after', after));
   const { gridMetres, name } = share;
   const isPrivate = await isPrivateNow(db, share.vehicleId);
   const rows = isPrivate ? [] : await readTrail(db, share, start);
-  const position = isPrivate ? undefined : await positionOf(db, share, rows.at(-1));
+  const position = isPrivate ? undefined : await positionOf(db, share, rows.at(-1), addresses);
   const points = withoutRepetitions(rows.map((row) => roundPosition(row, gridMetres)));
   return {
     ...{ kind: share.shownUntil === null ? 'live' : 'trip', name, until: share.endsAt.toISOString(), isPrivate },

@@ -1,6 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
+import type { Addresses } from '@odograph/database/addresses';
 import { readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import { showTrip, type TripRow, tripColumns, tripIsOver, tripTables, writeTimestamp } from '@odograph/database/trips';
@@ -26,6 +27,8 @@ interface TripRequest extends TripInterval {
   readonly offset: number;
   /** Unlimited if undefined. */
   readonly limit?: number;
+  /** Adds addresses to the positions. */
+  readonly addresses?: Addresses | undefined;
 }
 
 /** The last trip of a part. */
@@ -114,10 +117,17 @@ const TripsQuery = Type.Object({
   until: Type.Optional(timestamp('latest start, inclusive; by default now')),
   offset: Type.Integer({ minimum: 0, default: 0, description: 'trips to skip' }),
   limit: Type.Optional(Type.Integer({ minimum: 0, description: 'trips in the answer; by default all' })),
+  address: Type.Optional(Type.Boolean({ description: 'adds addresses to the positions, as far as they are known' })),
 });
 
 const Position = Type.Object(
-  { latitude: number('decimal degrees', 48.8566), longitude: number('decimal degrees', 2.3522) },
+  {
+    latitude: number('decimal degrees', 48.8566),
+    longitude: number('decimal degrees', 2.3522),
+    address: Type.Optional(
+      Type.String({ description: 'with `address=true`, as far as it is known', examples: ['Depot'] }),
+    ),
+  },
   { title: 'TripPosition' },
 );
 const tripFields = {
@@ -180,23 +190,42 @@ async function openTrips(answers: Answers, reader: Reader, request: TripRequest)
       hasMore = limit !== undefined && limit > 0 && (await hasTripsFrom(snapshot, request, offset + limit));
     }
     const start = after ? (trips.count === after.count ? '' : ',') : '{"trips":[';
-    return trips.next ? { text: start + trips.text, next: trips.next } : { text: `${start}${trips.text}]}` };
+    const text = await addAddresses(snapshot, request, trips.text);
+    return trips.next ? { text: start + text, next: trips.next } : { text: `${start}${text}]}` };
   });
   return { body, hasMore };
 }
 
-function nextPage(id: string, { from, until, offset, limit = 0 }: TripRequest): NextPage {
+/** Adds addresses to the positions of trips, which are JSON elements separated by commas. */
+async function addAddresses(db: Database, { vehicleId, addresses }: TripRequest, text: string): Promise<string> {
+  if (addresses === undefined) return text;
+  const trips = JSON.parse(`[${text}]`) as Static<typeof Trip>[];
+  const ends = trips.flatMap(({ first_position: first, last_position: last }) => [first, last]);
+  const positions = ends.filter((end) => end !== undefined);
+  const found = await addresses.find(
+    db,
+    positions.map(({ latitude, longitude }) => ({ vehicleId, latitude, longitude })),
+  );
+  positions.forEach((position, index) => {
+    // JSON leaves out members that are undefined.
+    Object.assign(position, { address: found[index] });
+  });
+  return JSON.stringify(trips).slice(1, -1);
+}
+
+function nextPage(id: string, { from, until, offset, limit = 0, addresses }: TripRequest): NextPage {
   const parameters = {
     from: writeTimestamp(from),
     until: writeTimestamp(until),
     offset: String(offset + limit),
     limit: String(limit),
+    address: addresses && 'true',
   };
   return { path: `/v1/vehicle/${id}/trips`, parameters };
 }
 
 /** Interface specification, "Dynamic data": the trips of a vehicle. */
-export function tripRoutes(answers: Answers, db: Database): RoutePlugin {
+export function tripRoutes(answers: Answers, db: Database, addresses: Addresses): RoutePlugin {
   return (http) => {
     http.get(
       '/v1/vehicle/:id/trips',
@@ -214,7 +243,8 @@ export function tripRoutes(answers: Answers, db: Database): RoutePlugin {
         const { caller, query } = request;
         const { id } = request.params;
         const vehicle = await findVehicle(db, caller, id);
-        const trips = await readRequest(db, caller, vehicle.id, query);
+        const wanted = query.address === true ? addresses : undefined;
+        const trips = { ...(await readRequest(db, caller, vehicle.id, query)), addresses: wanted };
         try {
           const { body, hasMore } = await openTrips(answers, readerOf(request), trips);
           return sendPage(reply, body, hasMore ? nextPage(id, trips) : undefined);

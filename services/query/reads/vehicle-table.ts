@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Viewer } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
+import type { Addresses } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import { sendPage } from '@odograph/http/paging';
+import { type NextPage, sendPage } from '@odograph/http/paging';
 import { answers, pageHeaders } from '@odograph/http/schemas';
 import { writeCell } from '../shared/csv.ts';
 import {
@@ -82,8 +83,33 @@ function toRequest(viewer: Viewer, query: VehicleTableQuery): TableRequest {
   };
 }
 
+/** The next page behind the first `limit` of the rows that were read; undefined if there are no more. */
+function pageAfter({ address, ...query }: VehicleTableQuery, rows: readonly { key: TableKey }[]): NextPage | undefined {
+  const last = rows[query.limit - 1];
+  if (last === undefined || rows.length <= query.limit) return undefined;
+  const limit = String(query.limit);
+  return { path, parameters: { ...query, address: address ? 'true' : undefined, limit, after: writeKey(last.key) } };
+}
+
+/** Adds addresses to the locations of vehicles, as far as they are known. */
+async function withAddresses(
+  db: Database,
+  addresses: Addresses | undefined,
+  vehicles: TableVehicle[],
+): Promise<TableVehicle[]> {
+  if (addresses === undefined) return vehicles;
+  const located = vehicles.flatMap(({ id, location }) => (location ? [{ vehicleId: id, ...location }] : []));
+  const found = await addresses.find(db, located);
+  const byVehicle = new Map(located.map(({ vehicleId }, index) => [vehicleId, found[index]]));
+  return vehicles.map((vehicle) => {
+    const address = byVehicle.get(vehicle.id);
+    if (!vehicle.location || address === undefined) return vehicle;
+    return { ...vehicle, location: { ...vehicle.location, address } };
+  });
+}
+
 /** An addition to the interface: the table of all vehicles that a person sees. */
-export function vehicleTableRoutes(db: Database): RoutePlugin {
+export function vehicleTableRoutes(db: Database, addresses: Addresses): RoutePlugin {
   return (http) => {
     http.get(
       path,
@@ -118,13 +144,10 @@ export function vehicleTableRoutes(db: Database): RoutePlugin {
           limit + 1,
         );
         const page = rows.slice(0, limit);
-        const last = rows.length > limit ? page.at(-1) : undefined;
         const total = after === undefined ? await countTable(db, request) : undefined;
-        const next = last && {
-          path,
-          parameters: { ...query, limit: String(limit), after: writeKey(last.key) },
-        };
-        return sendPage(reply, JSON.stringify({ vehicles: page.map(({ vehicle }) => vehicle), total }), next);
+        const found = page.map(({ vehicle }) => vehicle);
+        const vehicles = await withAddresses(db, query.address === true ? addresses : undefined, found);
+        return sendPage(reply, JSON.stringify({ vehicles, total }), pageAfter(query, rows));
       },
     );
   };

@@ -1,0 +1,124 @@
+import { type GeofenceShape, locateBy } from '@odograph/contracts/geofences';
+import type { Config } from '@odograph/runtime/config';
+import type { Redis } from '@odograph/runtime/redis';
+import { sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** A position of a vehicle, decimal degrees; never one from a privacy interval. */
+export interface VehiclePosition {
+  readonly vehicleId: string | number;
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+const cellsPerDegree = 10_000;
+type Cell = readonly [latitude: number, longitude: number];
+/** A vehicle this near to a parking spot is at it. */
+const spotMetres = 50;
+const maxWanted = 10_000;
+
+/** A sorted set of the cells to ask the geocoder for, by when they were last wanted. */
+export const wantedAddresses = (prefix: string): string => `${prefix}:addresses:wanted`;
+
+interface OwnPlace {
+  readonly vehicleId: string;
+  readonly name: string;
+  readonly shape: GeofenceShape;
+}
+
+/** Reads the parking spots and geofences of the applications of vehicles, the smallest first. */
+async function readOwnPlaces(db: Database, vehicleIds: readonly string[]): Promise<OwnPlace[]> {
+  const { rows } = await sql<OwnPlace>`
+    with place as (
+      select application_id, name, 0 as size, jsonb_build_object('type', 'Point',
+        'coordinates', jsonb_build_array(longitude, latitude), 'radiusMetres', ${spotMetres}::integer) as shape
+      from parking where latitude is not null
+      union all
+      select application_id, name, coalesce(radius_metres, 1000000),
+        jsonb_strip_nulls(geometry || jsonb_build_object('radiusMetres', radius_metres))
+      from geofence)
+    select vehicle.id::text as "vehicleId", place.name, place.shape
+    from vehicle join place on place.application_id = vehicle.application_id
+    where vehicle.id = any (${[...vehicleIds]}::integer[]) order by place.size, place.name`.execute(db);
+  return rows;
+}
+
+/** Names the places of vehicles: by the application's own parking spots and geofences, else by the addresses of a geocoder. */
+export class Addresses {
+  readonly #redis: Redis;
+  readonly #config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>;
+
+  constructor(redis: Redis, config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>) {
+    this.#redis = redis;
+    this.#config = config;
+  }
+
+  /**
+   * Finds the address of each position, as far as it is known: the geocoder is asked later, for the next call.
+   * @returns in the order of the positions; undefined for an unknown address
+   */
+  async find(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
+    if (positions.length === 0) return [];
+    const own = await this.#findOwn(db, positions);
+    const cells = positions.map(({ latitude, longitude }): Cell => [toCell(latitude), toCell(longitude)]);
+    const { rows } = await sql<{ address: string | null; isKnown: boolean }>`
+      select place_address.address, place_address.answered_at is not null as "isKnown"
+      from unnest(${cells.map(([latitude]) => latitude)}::integer[], ${cells.map(([, longitude]) => longitude)}::integer[])
+        with ordinality as wanted (latitude_cell, longitude_cell, rank)
+      left join place_address using (latitude_cell, longitude_cell) order by rank`.execute(db);
+    const missing = cells.filter((_, index) => own[index] === undefined && rows[index]?.isKnown === false);
+    await this.#want(missing);
+    return rows.map(({ address }, index) => own[index] ?? address ?? undefined);
+  }
+
+  async #findOwn(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
+    const places = await readOwnPlaces(db, [...new Set(positions.map(({ vehicleId }) => String(vehicleId)))]);
+    const ofVehicle = new Map<string, { name: string; locate: ReturnType<typeof locateBy> }[]>();
+    for (const { vehicleId, name, shape } of places) {
+      const known = ofVehicle.get(vehicleId) ?? [];
+      ofVehicle.set(vehicleId, [...known, { name, locate: locateBy(shape, 0) }]);
+    }
+    return positions.map(({ vehicleId, latitude, longitude }) => {
+      const known = ofVehicle.get(String(vehicleId)) ?? [];
+      return known.find(({ locate }) => locate(latitude, longitude) === 'inside')?.name;
+    });
+  }
+
+  /** Queues cells for the geocoder, the newest of them at most; without Redis, addresses are missing for longer. */
+  async #want(cells: readonly Cell[]): Promise<void> {
+    if (this.#config.GEOCODER_URL === undefined || cells.length === 0) return;
+    const key = wantedAddresses(this.#config.QUEUE_PREFIX);
+    const members = cells.slice(0, maxWanted).flatMap((cell) => [Date.now(), cell.join(',')]);
+    await this.#redis
+      .multi()
+      .zadd(key, ...members)
+      .zremrangebyrank(key, 0, -maxWanted - 1)
+      .exec()
+      .catch(() => undefined);
+  }
+}
+
+const toCell = (degrees: number): number => Math.round(degrees * cellsPerDegree);
+
+/** Returns the centre of a cell in decimal degrees. */
+export const fromCell = (cell: number): number => cell / cellsPerDegree;
+
+/** Tests whether the geocoder has answered for a cell: it may have been wanted again while the request was in flight. */
+export async function hasAnswer(db: Database, [latitudeCell, longitudeCell]: Cell): Promise<boolean> {
+  const { rows } = await sql`select from place_address
+    where latitude_cell = ${latitudeCell} and longitude_cell = ${longitudeCell}`.execute(db);
+  return rows.length > 0;
+}
+
+/** Stores what a geocoder answered for a cell, and forgets what is older than a year. */
+export async function storeAddress(
+  db: Database,
+  [latitudeCell, longitudeCell]: Cell,
+  address: string | undefined,
+): Promise<void> {
+  await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
+  await sql`insert into place_address (latitude_cell, longitude_cell, address)
+    values (${latitudeCell}, ${longitudeCell}, ${address ?? null})
+    on conflict (latitude_cell, longitude_cell)
+    do update set address = excluded.address, answered_at = excluded.answered_at`.execute(db);
+}

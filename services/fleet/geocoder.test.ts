@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Addresses } from '@odograph/database/addresses';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { expect, it, onTestFinished } from 'vitest';
+import { fleetService } from './service.ts';
+
+let place = 0;
+/** A position that no other test has. */
+const newPosition = () => {
+  place += 1;
+  return { latitude: 40 + place / 100 + process.pid / 1e6, longitude: 7 };
+};
+
+/** Starts a server that answers as a geocoder, and a platform that asks it. */
+async function startGeocoding(
+  kind: string,
+  answer: (url: URL, response: ServerResponse) => void,
+  requestsPerSecond = 50,
+) {
+  const asked: string[] = [];
+  const server = createServer((request: IncomingMessage, response) => {
+    asked.push(request.url ?? '');
+    answer(new URL(request.url ?? '', 'http://geocoder'), response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const platform = await startTestPlatform([fleetService], {
+    GEOCODER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/geo`,
+    GEOCODER_KIND: kind,
+    GEOCODER_REQUESTS_PER_SECOND: String(requestsPerSecond),
+  });
+  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
+  await once(redis, 'ready');
+  onTestFinished(async () => {
+    redis.disconnect();
+    await platform.stop();
+    server.closeAllConnections();
+    server.close();
+  });
+  const application = await createApplication(platform.db);
+  const vehicleId = await createUnlinkedVehicle(platform.db, application);
+  const addresses = new Addresses(redis, platform.config);
+  const find = async (position: { latitude: number; longitude: number }) =>
+    (await addresses.find(platform.db, [{ vehicleId, ...position }]))[0];
+  return { ...{ platform, application, vehicleId, asked, find, server } };
+}
+
+const json = (response: ServerResponse, body: unknown) => {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+};
+const feature = (properties: object) => ({ type: 'FeatureCollection', features: [{ type: 'Feature', properties }] });
+const photon = {
+  ...{ osm_id: 1, country: 'France', city: 'Paris', postcode: '75001', street: 'Rue de Rivoli', housenumber: '12' },
+};
+
+it.each([
+  [
+    'photon',
+    feature(photon),
+    'Rue de Rivoli 12, 75001 Paris, France',
+    /^\/geo\/reverse\?lat=4\d\.\d{4}&lon=7\.0000&limit=1$/,
+  ],
+  [
+    'nominatim',
+    { place_id: 1, display_name: '12, Rue de Rivoli,\n Paris', address: { road: 'Rue de Rivoli' } },
+    '12, Rue de Rivoli, Paris',
+    /^\/geo\/reverse\?lat=4\d\.\d{4}&lon=7\.0000&format=jsonv2$/,
+  ],
+  [
+    'pelias',
+    feature({ label: '12 Rue de Rivoli, Paris, France', layer: 'address' }),
+    '12 Rue de Rivoli, Paris, France',
+    /^\/geo\/v1\/reverse\?point\.lat=4\d\.\d{4}&point\.lon=7\.0000&size=1$/,
+  ],
+] as const)('asks %s in its own wire format, once for a place', async (kind, body, expected, path) => {
+  const { find, asked } = await startGeocoding(kind, (_url, response) => json(response, body));
+  const position = newPosition();
+  expect(await find(position)).toBeUndefined();
+  await eventually(async () => expect(await find(position)).toBe(expected));
+  expect(await find({ ...position, longitude: position.longitude + 1e-6 })).toBe(expected);
+  expect(asked).toEqual([expect.stringMatching(path)]);
+});
+
+it('names own parking spots and geofences of the application first, and asks nobody then', async () => {
+  const { find, asked, platform, application } = await startGeocoding('photon', (_url, response) =>
+    json(response, feature(photon)),
+  );
+  const [spot, depot, foreign] = [newPosition(), newPosition(), newPosition()];
+  const other = await createApplication(platform.db);
+  const api = platform.as(application.token);
+  await sql`insert into parking (application_id, short_id, name, address, zipcode, city, country, latitude, longitude)
+    values (${application.id}, 'P1', 'Spot 1', '', '', '', '', ${spot.latitude}, ${spot.longitude})`.execute(
+    platform.db,
+  );
+  for (const [owner, { latitude, longitude }] of [
+    [api, depot],
+    [platform.as(other.token), foreign],
+  ] as const) {
+    const geometry = { type: 'Point', coordinates: [longitude, latitude] };
+    await owner.post('/v1/x/geofences', { name: 'Depot', geometry, radiusMetres: 300 });
+  }
+  expect(await find({ ...spot, latitude: spot.latitude + 0.0003 })).toBe('Spot 1');
+  expect(await find({ ...depot, latitude: depot.latitude + 0.002 })).toBe('Depot');
+  expect(asked).toEqual([]);
+  expect(await find(foreign)).toBeUndefined();
+});
+
+it('stores an answer as one short line of text, and remembers that there is none', async () => {
+  const long = `\u202eA\u0000\n<b>${'x'.repeat(500)}`;
+  const unknown = newPosition();
+  const { find, asked } = await startGeocoding('nominatim', (url, response) =>
+    json(
+      response,
+      url.searchParams.get('lat') === unknown.latitude.toFixed(4)
+        ? { error: 'Unable to geocode' }
+        : { display_name: long },
+    ),
+  );
+  const known = newPosition();
+  await find(known);
+  await eventually(async () => expect(await find(known)).toBe(`A <b>${'x'.repeat(195)}`));
+  await find(unknown);
+  await eventually(async () => expect(asked).toHaveLength(2));
+  const further = newPosition();
+  await eventually(async () => expect(await find(further)).toBeDefined());
+  expect(await find(unknown)).toBeUndefined();
+  const last = newPosition();
+  await eventually(async () => expect(await find(last)).toBeDefined());
+  expect(asked).toHaveLength(4);
+});
+
+it('goes on without addresses while the geocoder fails, counts that, and answers when it is back', async () => {
+  let isBack = false;
+  const faults = [
+    (response: ServerResponse) => response.writeHead(500).end(),
+    (response: ServerResponse) => response.end('{"display_name": "cut'),
+    (response: ServerResponse) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    (response: ServerResponse) => response.end(JSON.stringify({ display_name: 'x'.repeat(100_000) })),
+  ];
+  let turn = 0;
+  const { find, platform } = await startGeocoding('nominatim', (_url, response) => {
+    if (isBack) return json(response, { display_name: 'Here' });
+    faults[turn % faults.length]?.(response);
+    turn += 1;
+  });
+  const position = newPosition();
+  await eventually(async () => {
+    expect(await find(position)).toBeUndefined();
+    expect(turn).toBeGreaterThanOrEqual(faults.length);
+  });
+  const metric = await platform.metrics.getSingleMetric('odograph_fleet_geocoder_failures_total')?.get();
+  expect(metric?.values[0]?.value).toBeGreaterThanOrEqual(faults.length - 1);
+  isBack = true;
+  await eventually(async () => expect(await find(position)).toBe('Here'));
+});
+
+it('asks at most as often a second as the setting says, the newest place first', async () => {
+  const times: number[] = [];
+  const { find } = await startGeocoding(
+    'nominatim',
+    (_url, response) => {
+      times.push(performance.now());
+      json(response, { display_name: 'Here' });
+    },
+    4,
+  );
+  for (let count = 0; count < 4; count += 1) await find(newPosition());
+  await eventually(async () => expect(times).toHaveLength(4));
+  expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(650);
+});

@@ -1,0 +1,141 @@
+import { fromCell, hasAnswer, storeAddress, wantedAddresses } from '@odograph/database/addresses';
+import type { Database } from '@odograph/database/database';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import { Counter, type Registry } from '@odograph/runtime/metrics';
+import { platformVersion } from '@odograph/runtime/platform-version';
+import type { Redis } from '@odograph/runtime/redis';
+
+const requestTimeoutMs = 5000;
+const maxAnswerBytes = 64 * 1024;
+const maxAddressLength = 200;
+
+type Members = Readonly<Record<string, unknown>>;
+const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The properties of the first feature of a GeoJSON answer. */
+function firstProperties(answer: Members): Members {
+  const { features } = answer;
+  return membersOf(membersOf(Array.isArray(features) ? features[0] : undefined)['properties']);
+}
+
+const joinTexts = (separator: string, ...texts: unknown[]): string => texts.map(textOf).filter(Boolean).join(separator);
+
+/** The wire formats: the path and the query of a reverse search, and the address in its answer. */
+const kinds = {
+  // https://github.com/komoot/photon, "Reverse geocode a coordinate"
+  photon: {
+    path: 'reverse',
+    query: (lat: string, lon: string) => ({ lat, lon, limit: '1' }),
+    read(answer: Members): string {
+      const { name, street, housenumber, postcode, city, country } = firstProperties(answer);
+      return joinTexts(', ', joinTexts(' ', street, housenumber) || name, joinTexts(' ', postcode, city), country);
+    },
+  },
+  // https://nominatim.org/release-docs/latest/api/Reverse
+  nominatim: {
+    path: 'reverse',
+    query: (lat: string, lon: string) => ({ lat, lon, format: 'jsonv2' }),
+    read: (answer: Members): string => textOf(answer['display_name']),
+  },
+  // https://github.com/pelias/documentation, "Reverse geocoding"
+  pelias: {
+    path: 'v1/reverse',
+    query: (lat: string, lon: string) => ({ 'point.lat': lat, 'point.lon': lon, size: '1' }),
+    read: (answer: Members): string => textOf(firstProperties(answer)['label']),
+  },
+} as const;
+type Kind = keyof typeof kinds;
+
+/** Makes one short line of text from a foreign server safe to store and to show. */
+const toLine = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
+    .trim()
+    .slice(0, maxAddressLength);
+
+/** Reads a JSON answer. @throws Error for a status, size or form that is not expected */
+async function readAnswer(response: Response): Promise<Members> {
+  if (!response.ok) throw new Error(`the geocoder answers ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error(`the geocoder answers more than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return membersOf(JSON.parse(Buffer.concat(chunks).toString()));
+}
+
+interface GeocoderOptions {
+  readonly db: Database;
+  readonly redis: Redis;
+  readonly config: ResolvedConfig;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+}
+
+/**
+ * Asks the geocoder of GEOCODER_URL for the places that somebody looked at (packages/database/addresses.ts), the newest first.
+ * All processes together send GEOCODER_REQUESTS_PER_SECOND at most. A place without an answer is asked for when it is
+ * looked at again.
+ * @returns a function that stops it
+ */
+export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOptions): () => Promise<void> {
+  const { GEOCODER_URL: url, GEOCODER_KIND: kind, QUEUE_PREFIX: prefix } = config;
+  if (url === undefined) return async () => undefined;
+  const pauseMs = Math.ceil(1000 / config.GEOCODER_REQUESTS_PER_SECOND);
+  const counter = new Counter({
+    name: 'odograph_fleet_geocoder_failures_total',
+    help: 'Requests to the geocoder that failed; their addresses are missing',
+    labelNames: ['task'],
+    registers: [metrics],
+  });
+  const failures = new BackgroundFailures({ geocoder: 'addresses are missing' }, logger, counter);
+  const stopping = new AbortController();
+  const turn = async (): Promise<void> => {
+    try {
+      if ((await redis.set(`${prefix}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) === null) return;
+      const [wanted] = await redis.zpopmax(wantedAddresses(prefix));
+      if (wanted === undefined) return;
+      const [latitude = 0, longitude = 0] = wanted.split(',').map(Number);
+      if (await hasAnswer(db, [latitude, longitude])) return;
+      const address = await askGeocoder(url, kind, [latitude, longitude].map(fromCell), stopping.signal);
+      await storeAddress(db, [latitude, longitude], address || undefined);
+      failures.succeeded('geocoder');
+    } catch (error) {
+      if (!stopping.signal.aborted) failures.failed('geocoder', error);
+    }
+  };
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(turn);
+  }, pauseMs);
+  return async () => {
+    clearInterval(timer);
+    stopping.abort();
+    await running;
+  };
+}
+
+/** Asks for the address of a position. @returns an empty text when there is none. @throws Error */
+async function askGeocoder(
+  url: string,
+  kind: Kind,
+  [latitude = 0, longitude = 0]: readonly number[],
+  stopping: AbortSignal,
+): Promise<string> {
+  const { path, query, read } = kinds[kind];
+  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
+  for (const [name, value] of Object.entries(query(latitude.toFixed(4), longitude.toFixed(4)))) {
+    target.searchParams.set(name, value);
+  }
+  const response = await fetch(target, {
+    headers: { accept: 'application/json', 'user-agent': `Odograph/${platformVersion()}` },
+    redirect: 'error',
+    signal: AbortSignal.any([stopping, AbortSignal.timeout(requestTimeoutMs)]),
+  });
+  return toLine(read(await readAnswer(response)));
+}
