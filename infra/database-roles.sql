@@ -128,7 +128,7 @@ grant select, delete on event to odograph_ingest;
 grant select, insert, update, delete on recorded_silence, recorded_connection to odograph_ingest;
 grant update (events_forgotten_until) on application to odograph_ingest;
 grant select (created_at), delete on idempotent_request to odograph_ingest;
-grant execute on function record_due_events() to odograph_ingest;
+grant execute on function record_due_events(), record_booking_times(), record_escalations() to odograph_ingest;
 grant execute on function analyze_reading_chunk(regclass), compress_reading_chunk(regclass), drop_readings_older_than(interval),
   settle_readings(interval), share_ingest_barrier(), prune_audit(interval), end_long_reports(interval) to odograph_ingest;
 
@@ -181,9 +181,10 @@ grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;
 
--- events: webhooks, and what their events say
-grant select, insert, update, delete on webhook, webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt
-  to odograph_events;
+-- events: webhooks and notifications, and what their events say
+grant select, insert, update, delete on webhook, webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt,
+  notification, notification_held, notification_escalation to odograph_events;
+grant select, insert, update on push_key to odograph_events;
 -- a new webhook locks its application, which requires the privilege to update a column
 grant update (created_at) on application to odograph_events;
 grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_change, vehicle_latest, trip,

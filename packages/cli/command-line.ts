@@ -11,6 +11,7 @@ import { backupCommands, doctorCommands, reportCommands } from './commands/insta
 import { loginCommands } from './commands/login.ts';
 import { mapCommands } from './commands/map.ts';
 import { moveCommands } from './commands/move.ts';
+import { notificationCommands } from './commands/notifications.ts';
 import { operationCommands } from './commands/operations.ts';
 import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
@@ -95,6 +96,7 @@ export const commands: readonly Command[] = [
   ...sourceCommands,
   ...canCommands,
   ...gbfsCommands,
+  ...notificationCommands,
   ...operationCommands,
   ...registrationCommands,
   ...importCommands,

@@ -13,6 +13,7 @@ export const sealedValues = {
   quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads', purpose: 'quarantine' },
   webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets', purpose: 'webhook secrets' },
   secondFactors: { table: 'second_factor', column: 'sealed_secret', name: 'second factors', purpose: 'second factors' },
+  pushKey: { table: 'push_key', column: 'sealed_private_key', name: 'push keys', purpose: 'webhook secrets' },
 } as const;
 
 export type SealedValues = keyof typeof sealedValues;

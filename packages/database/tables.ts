@@ -394,7 +394,8 @@ interface PipelineSampleTable {
 interface WebhookTable {
   id: Generated<string>;
   application_id: number;
-  url: string;
+  /** Null for a notification. */
+  url: string | null;
   event_types: string[];
   all_vehicles: boolean;
   sealed_secret: Buffer;

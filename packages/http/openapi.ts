@@ -40,6 +40,7 @@ const tags: Readonly<Record<string, string>> = {
   alarms: 'Rules, geofences and the alarms that they raise',
   shares: 'Links that show a vehicle to people without an account',
   webhooks: 'Addresses that the events of an application are posted to',
+  notifications: 'Messages to people about the events of an application',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
   groups: 'Vehicles in groups that form a tree, for grants, alarm rules and filters',
   gbfs: 'Vehicles and stations of sharing systems as GBFS 3.0, for everyone',

@@ -33,9 +33,10 @@ export interface Mailer {
   /**
    * Sends a message once. It is neither queued nor repeated: whoever sends keeps it until this returns, and repeats it with the
    * same key. The mail server may have accepted it although this throws, so a message can arrive twice.
-   * @throws MailFailure after at most about a minute
+   * @param signal gives up
+   * @throws MailFailure after about a minute without an answer
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: Mail, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -58,7 +59,7 @@ function createMailer(url: string, from: string): Mailer {
   const transport = createTransport({ ...pool, tls, disableFileAccess: true, disableUrlAccess: true });
   const domain = /@([A-Za-z0-9.-]+)>?$/.exec(from)?.[1] ?? 'localhost';
   return {
-    async send({ to, subject, text, html, key, attachments = [] }) {
+    async send({ to, subject, text, html, key, attachments = [] }, signal) {
       try {
         await transport.sendMail({
           ...{ from, subject, text, ...(html !== undefined && { html }) },
@@ -66,6 +67,7 @@ function createMailer(url: string, from: string): Mailer {
           messageId: `<${key}@${domain}>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
           attachments: [...attachments],
+          ...(signal && { signal }),
         });
       } catch (error) {
         const status: unknown = Object(error).responseCode;

@@ -110,6 +110,9 @@ export function secondFactorContext(factorId: string): string {
   return `second factor ${factorId}`;
 }
 
+/** Context of the private key by which push services know the installation. */
+export const pushKeyContext = 'push key';
+
 /** Reads ENCRYPTION_KEYS, else the file `encryption-key` in the data directory; empty when there is neither. */
 export async function readEncryptionKeys({ ENCRYPTION_KEYS, DATA_DIR }: Config): Promise<string[]> {
   if (ENCRYPTION_KEYS !== undefined) return ENCRYPTION_KEYS.split(',');

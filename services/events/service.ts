@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { answersIn } from '@odograph/database/kept-answers';
-import { tokenRoutes } from '@odograph/http/authentication';
+import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Clock, Http } from '@odograph/http/http';
+import { openMailer } from '@odograph/mail/mailer';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
@@ -12,6 +13,7 @@ import type { ResolveHost } from './delivery/addresses.ts';
 import { DeliverySlots } from './delivery/context.ts';
 import { createEventMetrics, eventTasks } from './delivery/metrics.ts';
 import { sendTestEvent, WebhookDeliveries } from './delivery/webhook-deliveries.ts';
+import { notificationRoutes, operatorNotificationRoutes } from './notifications/routes.ts';
 import { webhookRoutes } from './registration/routes.ts';
 
 /** Maximum attempts in flight to all receivers together. */
@@ -27,7 +29,7 @@ export interface EventServiceOptions {
   readonly timeLimitMs?: number;
 }
 
-/** Sends events to the webhooks of applications. */
+/** Sends events to the webhooks and notifications of applications. */
 export function createEventService({
   clock = () => new Date(),
   resolve,
@@ -35,22 +37,27 @@ export function createEventService({
 }: EventServiceOptions = {}): Service<Http> {
   return {
     name: 'events',
-    async start({ config, http, logger, metrics: registry, onStop }) {
+    async start({ config, http, logger, adminToken, metrics: registry, onStop }) {
       const { DATABASE_URL: url, DATABASE_POOL_SIZE: size, WEBHOOK_ALLOWED_NETWORKS: networks } = config;
       const db = openDatabase({ url, name: 'events', size, statementTimeoutMs, preparedStatements });
       onStop('events database', () => db.destroy());
       const sealer = await openSealer(config, 'webhook secrets');
       const allowed = networks === '' ? [] : (parseNetworks(networks) ?? []);
       const addresses = { allowed, ...(resolve && { resolve }) };
-      const options = { sealer, clock, addresses, timeLimitMs };
+      const mailer = openMailer(config);
+      onStop('mailer', () => mailer?.close());
+      const options = { sealer, clock, addresses, timeLimitMs, mailer, publicUrl: config.PUBLIC_URL };
       const metrics = createEventMetrics(registry, () => deliveries.state);
       const failures = new BackgroundFailures(eventTasks, logger, metrics.backgroundFailures);
       const slots = new DeliverySlots(maxInFlight);
       const context = { db, slots, metrics, failures, logger, clock, lease: randomUUID() };
       const deliveries = new WebhookDeliveries(context, options);
-      const sendTest = (webhookId: string) => sendTestEvent(db, options, webhookId);
-      const plugins = [webhookRoutes({ db, ...options, lease: context.lease, sendTest })];
-      await tokenRoutes(http, accountsIn(db, config), plugins, answersIn(db, await readEncryptionKeys(config)));
+      const sendTest = (webhookId: string) => sendTestEvent(context, options, webhookId);
+      const routes = { db, ...options, lease: context.lease, sendTest };
+      const accounts = accountsIn(db, config);
+      const kept = answersIn(db, await readEncryptionKeys(config));
+      await tokenRoutes(http, accounts, [webhookRoutes(routes), notificationRoutes(routes)], kept);
+      await operatorRoutes(http, { accounts, adminToken, kept }, [operatorNotificationRoutes(routes)]);
       onStop('webhook deliveries', () => deliveries.stop());
       return {
         async ready() {

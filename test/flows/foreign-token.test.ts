@@ -242,7 +242,10 @@ describe('a route', () => {
     const opensVehicles =
       /^POST \/v1\/vehicle\/(lock|unlock|immobilize|start|honk|lights|trunk|windows)|^(GET|POST) \/v1\/bluetooth-token(\/\{authorizationId\}.*|\/params|\/commands)?$/;
     const scopeOf = (route: Route) => {
-      if (guardOf(route) === 'admin' || /^(POST|PUT|DELETE) \/v1\/x\/(webhooks|groups)/.test(title(route)))
+      if (
+        guardOf(route) === 'admin' ||
+        /^(POST|PUT|DELETE) \/v1\/x\/(webhooks|notifications|groups)/.test(title(route))
+      )
         return 'admin';
       if (opensVehicles.test(title(route))) return 'commands';
       return route.method === 'GET' ? 'read' : 'write';

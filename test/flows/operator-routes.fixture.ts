@@ -18,6 +18,7 @@ export interface OperatedNames {
   readonly upload: string;
   readonly source: string;
   readonly apiKey: string;
+  readonly notification: string;
   readonly driver: string;
   readonly plate: string;
   readonly share: string;
@@ -62,6 +63,7 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
       ...{ application: application.appId, user: user.id, vehicle: vehicle.id, device: vehicle.deviceId },
       ...{ request: request.id, upload: rows[0]?.id ?? '', source: source.id },
       apiKey: names['api key'],
+      notification: names.notification,
       ...{ driver, plate, share },
     },
   };
@@ -80,6 +82,7 @@ export function missingOperated(): OperatedNames {
     upload: '900000000',
     source: randomUUID(),
     apiKey: randomUUID(),
+    notification: randomUUID(),
     driver,
     plate,
     share,
@@ -103,6 +106,8 @@ const gbfsSettings = (systemId: string): GbfsSettings => ({
 });
 const model = { actions: [], proprietaryCan: false, bluetooth: false, encryptedCommands: [] };
 
+const telegram = { botToken: `1:${'x'.repeat(30)}`, chatId: '1' };
+
 /** The body or query of each route that has one. */
 const parameters: Readonly<Record<string, (names: OperatedNames) => Record<string, unknown>>> = {
   'POST applications': () => ({ name: 'created by a walk' }),
@@ -124,6 +129,8 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST vehicle-imports': ({ application }) => ({ appId: application, csv: `plate\n${randomUUID().slice(0, 13)}` }),
   'GET api-keys': ({ application }) => ({ appId: application }),
   'POST api-keys': ({ application }) => ({ appId: application, name: randomUUID(), scopes: ['read'] }),
+  'GET notifications': ({ application }) => ({ appId: application }),
+  'POST notifications': ({ application }) => ({ appId: application, events: ['*'], telegram }),
   'GET sources': ({ application }) => ({ appId: application }),
   'POST sources': ({ application }) => ({ appId: application, format: 'flespi' }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
@@ -158,6 +165,7 @@ const ids = {
   quarantine: 'upload',
   sources: 'source',
   'api-keys': 'apiKey',
+  notifications: 'notification',
   persons: 'driver',
   shares: 'share',
   'can-redecodings': 'upload',

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Database } from '@odograph/database/database';
-import { clientWithToken } from '@odograph/testkit/api-client';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -54,6 +54,15 @@ async function storeAlarm(db: Database, ruleId: string, { id }: TestVehicle): Pr
   return rows[0]?.id ?? '';
 }
 
+/** Creates a notification that sends nothing. @returns its id */
+async function createNotification(api: ApiClient, { id }: TestVehicle): Promise<string> {
+  const telegram = { botToken: `1:${'x'.repeat(30)}`, chatId: '1' };
+  const told = { events: ['alarm.*'], vehicleIds: [id] };
+  const { id: notification = '' } = requireBody(await api.post('/v1/x/notifications', { ...told, telegram }));
+  requireBody(await api.put(`/v1/x/notifications/${notification}`, { ...told, enabled: false }));
+  return notification;
+}
+
 /** Creates an application with one resource of each kind, over the interface where it has a route for it. */
 export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'httpUrl'>): Promise<Owner> {
   const application = await createApplication(db);
@@ -84,6 +93,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { id: webhook = '' } = requireBody(await api.post('/v1/x/webhooks', hook));
   // Its log entries would change rows of the vehicle at any time.
   requireBody(await api.put(`/v1/x/webhooks/${webhook}`, { ...hook, enabled: false }));
+  const notification = await createNotification(api, vehicle);
   const file = { vehicleId: vehicle.id, format: 'csv', from: now - 3600, until: now };
   const { id: job = '' } = requireBody(await api.post('/v1/x/exports', file));
   const apiKey = { name: 'reports', scopes: ['read'] };
@@ -95,6 +105,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
     names: {
       share,
       webhook,
+      notification,
       'api key': apiKeyId,
       geofence,
       group,
@@ -132,6 +143,7 @@ export function missingNames(): Owner['names'] {
     'alarm rule': randomUUID(),
     alarm: randomUUID(),
     webhook: randomUUID(),
+    notification: randomUUID(),
     export: randomUUID(),
     'api key': randomUUID(),
     share: randomUUID(),

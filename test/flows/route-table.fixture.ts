@@ -91,6 +91,7 @@ export type Resource =
   | 'alarm rule'
   | 'alarm'
   | 'webhook'
+  | 'notification'
   | 'export'
   | 'api key'
   | 'share';
@@ -117,6 +118,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/alarm-rules', 'alarm rule'],
   ['/v1/x/alarms', 'alarm'],
   ['/v1/x/webhooks', 'webhook'],
+  ['/v1/x/notifications', 'notification'],
   ['/v1/x/exports', 'export'],
   ['/v1/x/api-keys', 'api key'],
   ['/v1/x/shares', 'share'],
@@ -159,6 +161,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   vehicleIds: () => [],
   url: () => 'https://receiver.invalid/hook',
   types: () => ['alarm.*'],
+  events: () => ['alarm.*'],
   scopes: () => ['read'],
   address: () => '1 street',
   zipcode: () => '75001',

@@ -155,17 +155,15 @@ async function renumber(client: Client, manifest: MoveManifest): Promise<void> {
     `case when split_part(${column}, '-', 2)::bigint + $3::bigint >= 1 then ${rest(column)} end`;
   const ofWebhooks = 'in (select id from webhook where application_id = $1)';
   const numbers = [id, String(feedEpoch), shift];
-  await client.query(
-    `update webhook set position = ${shifted('position', exact('position'))}, lease = null, leased_until = null
-     where application_id = $1`,
-    numbers,
-  );
-  await client.query(
-    `update webhook_retry set position = ${shifted('position', exact('position'))} where webhook_id ${ofWebhooks}`,
-    numbers,
-  );
   const letter = ['position', 'position_behind', 'event_id'].map((one) => `${one} = ${shifted(one, rest(one))}`);
-  await client.query(`update webhook_dead_letter set ${letter.join(', ')} where webhook_id ${ofWebhooks}`, numbers);
+  const updates = [
+    `webhook set position = ${shifted('position', exact('position'))}, lease = null, leased_until = null
+     where application_id = $1`,
+    `webhook_retry set position = ${shifted('position', exact('position'))} where webhook_id ${ofWebhooks}`,
+    `webhook_dead_letter set ${letter.join(', ')} where webhook_id ${ofWebhooks}`,
+    `notification_held set event_id = ${shifted('event_id', rest('event_id'))} where notification_id ${ofWebhooks}`,
+  ];
+  for (const update of updates) await client.query(`update ${update}`, numbers);
   // Key lists are in Redis, and this one has none of them.
   await client.query(
     `update device_key set list_version = list_version + 1, claim = null, claimed_until = null

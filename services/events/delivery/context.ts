@@ -15,7 +15,9 @@ export type AttemptOutcome =
   | 'failed'
   | 'timeout'
   | 'unreachable'
-  | 'forbidden';
+  | 'forbidden'
+  /** Left to a digest. */
+  | 'held';
 
 /** The result of one attempt. */
 export interface Attempt {
@@ -45,6 +47,19 @@ export interface DeliveryContext {
 
 /** Posts an event to the receiver of a webhook, signed. */
 export type PostEvent = (event: Pick<PlatformEvent, 'id' | 'json'>) => Promise<Attempt>;
+
+/** Chooses the events of a page that are delivered; the others are skipped for good. */
+export type SelectEvents = (events: readonly PlatformEvent[]) => Promise<readonly PlatformEvent[]>;
+
+/** The connections to a receiver. */
+export interface OpenedReceiver {
+  readonly post: PostEvent;
+  /** Without it, all events of the vehicles of the webhook. */
+  readonly select?: SelectEvents;
+  /** Does what is due, a few times a second. Never throws. */
+  tick?(): Promise<void>;
+  close(): Promise<void>;
+}
 
 /** A webhook that takes slots. */
 export interface SlotUser {

@@ -23,6 +23,7 @@ export const eventTasks = {
   reading: 'the list of events cannot be read',
   saving: 'deliveries may be repeated: their outcome cannot be stored',
   log: 'old deliveries stay in the log',
+  digests: 'digests of notifications cannot be written',
 } as const;
 export type EventTask = keyof typeof eventTasks;
 
@@ -30,7 +31,7 @@ export function createEventMetrics(registry: Registry, state: () => DeliveryStat
   const registers = [registry];
   const named = (name: string, help: string) => ({ name: `odograph_${name}`, help, registers });
   new Gauge({
-    ...named('webhooks', 'Webhooks that this process delivers to, by state'),
+    ...named('webhooks', 'Webhooks and notifications that this process delivers to, by state'),
     labelNames: ['state'],
     collect() {
       const { active, failing } = state();

@@ -56,7 +56,8 @@ export interface DeliveredWebhook {
   readonly id: string;
   readonly applicationId: number;
   readonly appId: string;
-  readonly url: string;
+  /** Undefined for a notification. */
+  readonly url: string | undefined;
   readonly types: readonly string[];
   /** Undefined for all vehicles. */
   readonly vehicleIds: readonly number[] | undefined;
@@ -94,7 +95,7 @@ export async function loadWebhook(db: Database, id: string): Promise<DeliveredWe
   const { rows: vehicles } = await sql<{ id: number }>`select vehicle_id as id from webhook_vehicle
     where webhook_id = ${id}`.execute(db);
   return {
-    ...{ id, applicationId: row.application_id, appId: row.app_id, url: row.url, types: row.event_types },
+    ...{ id, applicationId: row.application_id, appId: row.app_id, url: row.url ?? undefined, types: row.event_types },
     version: row.version,
     vehicleIds: row.all_vehicles ? undefined : vehicles.map((vehicle) => vehicle.id),
     sealedSecret: row.sealed_secret,

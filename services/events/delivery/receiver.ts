@@ -1,10 +1,11 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock } from '@odograph/http/http';
+import type { Mailer } from '@odograph/mail/mailer';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type Dispatcher, Pool } from 'undici';
 import { type AddressRules, ForbiddenAddress, permittedLookup, requireLiteralPermitted } from './addresses.ts';
-import type { Attempt, AttemptOutcome, PostEvent } from './context.ts';
+import type { Attempt, AttemptOutcome, OpenedReceiver, PostEvent } from './context.ts';
 import { maxInFlight } from './health.ts';
 import type { DeliveredWebhook } from './queries.ts';
 
@@ -60,15 +61,15 @@ export class Receiver {
     });
   }
 
-  /** Posts a signed event. Never throws: every failure is an attempt with an error. */
-  async post(signed: SignedHeaders, body: string): Promise<Attempt> {
+  /** Posts a body. Never throws: every failure is an attempt with an error. */
+  async post(headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<Attempt> {
     const startMs = performance.now();
     const result = (outcome: Pick<Attempt, 'outcome' | 'error'> & Partial<Attempt>): Attempt => {
       return { status: undefined, retryAfterMs: 0, durationMs: Math.round(performance.now() - startMs), ...outcome };
     };
     try {
       requireLiteralPermitted(this.#url, this.#options);
-      const { status, retryAfter } = await this.#exchange(signed, body);
+      const { status, retryAfter } = await this.#exchange(headers, body);
       if (status === undefined) {
         return result({ outcome: 'timeout', error: `no answer in ${this.#options.timeLimitMs / 1000} s` });
       }
@@ -83,10 +84,10 @@ export class Receiver {
     await this.#pool.destroy();
   }
 
-  #exchange(signed: SignedHeaders, body: string): Promise<Answer> {
+  #exchange(given: Readonly<Record<string, string>>, body: string | Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const reader = new AnswerReader(this.#options.timeLimitMs, resolve, reject);
-      const headers = { 'content-type': 'application/json', 'user-agent': 'Odograph-Webhooks', ...signed };
+      const headers = { 'content-type': 'application/json', 'user-agent': 'Odograph-Webhooks', ...given };
       const path = this.#url.pathname + this.#url.search;
       this.#pool.dispatch({ method: 'POST', path, headers, body }, reader);
     });
@@ -180,11 +181,7 @@ function signingKey(secret: string): KeyObject {
 }
 
 /** Identify and authenticate a delivery. */
-export interface SignedHeaders {
-  readonly 'webhook-id': string;
-  readonly 'webhook-timestamp': string;
-  readonly 'webhook-signature': string;
-}
+export type SignedHeaders = Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>;
 
 /**
  * Signs a delivery with HMAC-SHA-256 under each key (Standard Webhooks, "Webhook headers").
@@ -206,13 +203,17 @@ export interface PostOptions {
   readonly addresses: AddressRules;
   /** For a whole attempt. */
   readonly timeLimitMs: number;
+  /** Undefined without SMTP_URL. */
+  readonly mailer: Mailer | undefined;
+  /** PUBLIC_URL. */
+  readonly publicUrl: string | undefined;
 }
 
 /** Opens the connections to the receiver of a webhook. @throws Failure INTERNAL_ERROR for a secret that no key opens */
 export function openReceiver(
-  webhook: DeliveredWebhook,
+  webhook: DeliveredWebhook & { readonly url: string },
   { sealer, clock, addresses, timeLimitMs }: PostOptions,
-): { post: PostEvent; close(): Promise<void> } {
+): OpenedReceiver {
   const { id, url, sealedSecret, sealedPreviousSecret, previousSecretUntil } = webhook;
   const open = (sealed: Buffer) => signingKey(sealer.open(sealed, webhookSecretContext(id)).toString());
   const current = open(sealedSecret);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '@odograph/database/database';
 import { parseCursor } from '@odograph/event-list/cursor';
 import { findEventHeads, readEvents } from '@odograph/event-list/read-events';
-import type { Attempt, DeliveryContext, PostEvent } from './context.ts';
+import { openNotifier } from '../notifications/notifier.ts';
+import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from './context.ts';
 import type { DeliveryState } from './metrics.ts';
 import * as queries from './queries.ts';
 import { openReceiver, type PostOptions } from './receiver.ts';
@@ -20,7 +20,14 @@ const drainMs = 5000;
 
 interface Running {
   readonly delivery: WebhookDelivery;
-  close(): Promise<void>;
+  readonly receiver: OpenedReceiver;
+}
+
+type Opener = Omit<DeliveryContext, 'slots' | 'lease' | 'hasLeases'>;
+
+async function open(context: Opener, webhook: queries.DeliveredWebhook, options: PostOptions): Promise<OpenedReceiver> {
+  const { url } = webhook;
+  return url === undefined ? openNotifier(context, webhook, options) : openReceiver({ ...webhook, url }, options);
 }
 
 /** Delivers to the webhooks leased by this process; several processes share the webhooks. */
@@ -72,7 +79,8 @@ export class WebhookDeliveries {
     if (performance.now() - this.#renewedMs >= syncMs) await this.#report('leases', () => this.#sync());
     await this.#report('reading', () => this.#findNews());
     await Promise.all(
-      [...this.#running].map(async ([id, { delivery }]) => {
+      [...this.#running].map(async ([id, { delivery, receiver }]) => {
+        await receiver.tick?.();
         if (!(await delivery.tick())) void this.#drain(id, false);
       }),
     );
@@ -108,9 +116,11 @@ export class WebhookDeliveries {
     const { db, failures } = this.#context;
     const webhook = await queries.loadWebhook(db, id);
     if (!webhook) return;
-    const { post, close } = openReceiver(webhook, this.#options);
-    this.#running.set(id, { delivery: new WebhookDelivery(this.#context, webhook, post), close });
-    replayDeadLetters(this.#context, webhook, post).catch((error: unknown) => failures.failed('reading', error));
+    const receiver = await open(this.#context, webhook, this.#options);
+    this.#running.set(id, { delivery: new WebhookDelivery(this.#context, webhook, receiver), receiver });
+    replayDeadLetters(this.#context, webhook, receiver.post).catch((error: unknown) =>
+      failures.failed('reading', error),
+    );
   }
 
   /** Stops a delivery after a few seconds for attempts in flight; the webhook is loaded again only afterwards. */
@@ -119,11 +129,11 @@ export class WebhookDeliveries {
     if (!running) return Promise.resolve();
     this.#running.delete(id);
     const stopped = (async () => {
-      const { delivery, close } = running;
+      const { delivery, receiver } = running;
       const deadlineMs = performance.now() + drainMs;
       while (!delivery.drain() && performance.now() < deadlineMs) await delay(10);
       await delivery.stop(release);
-      await close();
+      await receiver.close();
       this.#stopping.delete(id);
     })();
     this.#stopping.set(id, stopped);
@@ -183,17 +193,19 @@ async function replayOne(
   return error;
 }
 
-/** Posts an event of type webhook.test once, whatever the state of the webhook, and logs the attempt. */
+/** Posts an event of type webhook.test or notification.test once, whatever the state of the receiver, and logs the attempt. */
 export async function sendTestEvent(
-  db: Database,
+  context: Opener,
   options: PostOptions,
   webhookId: string,
 ): Promise<{ eventId: string; attempt: Attempt }> {
+  const { db } = context;
   const webhook = await queries.loadWebhook(db, webhookId);
   if (!webhook) throw new Error('the webhook was deleted');
-  const [eventId, type, time] = [`test-${randomUUID()}`, 'webhook.test', options.clock()];
+  const type = webhook.url === undefined ? 'notification.test' : 'webhook.test';
+  const [eventId, time] = [`test-${randomUUID()}`, options.clock()];
   const json = JSON.stringify({ id: eventId, type, time: time.toISOString(), appId: webhook.appId, data: {} });
-  const receiver = openReceiver(webhook, options);
+  const receiver = await open(context, webhook, options);
   try {
     const attempt = await receiver.post({ id: eventId, json });
     const { status, durationMs, error } = attempt;

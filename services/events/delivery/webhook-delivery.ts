@@ -2,7 +2,7 @@ import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/
 import { Failure } from '@odograph/contracts/failures';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import { type EventHeads, findEventCursorAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
-import type { Attempt, DeliveryContext, PostEvent, SlotUser } from './context.ts';
+import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent, SlotUser } from './context.ts';
 import { EventWindow, type ReadPage, VehicleRetries } from './event-queues.ts';
 import { deadLetterAfterMs, ReceiverState } from './health.ts';
 import { ProgressLog } from './progress.ts';
@@ -19,6 +19,16 @@ function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
   const selected = new Set(patterns.flatMap((pattern) => typesOfPattern(pattern) ?? []));
   return new Set(eventTypes.filter((type) => selected.has(type)));
 }
+
+/** The types that a notification tells: readings are too many, and other notifications may escalate to it. */
+function toldTypesOf(patterns: readonly string[]): ReadonlySet<EventType> {
+  const types = new Set([...typesOf(patterns), 'alarm.escalated' as const]);
+  types.delete('reading.stored');
+  return types;
+}
+
+/** Whether an event needs no further attempt. */
+const isDone = ({ outcome }: Attempt): boolean => outcome === 'delivered' || outcome === 'held';
 
 /** @param cursor right before the event */
 function deadLetterOf(event: PlatformEvent, cursor: EventCursor, error: string, failedAt: Date): DeadLetter {
@@ -52,15 +62,18 @@ export class WebhookDelivery implements SlotUser {
   #saving = Promise.resolve();
   #behindSinceMs: number | undefined = performance.now();
 
-  constructor(context: DeliveryContext, webhook: DeliveredWebhook, post: PostEvent) {
+  constructor(context: DeliveryContext, webhook: DeliveredWebhook, { post, select }: OpenedReceiver) {
     this.#context = context;
     this.#webhook = webhook;
     this.#post = post;
-    const types = typesOf(webhook.types);
+    const types = webhook.url === undefined ? toldTypesOf(webhook.types) : typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
-    this.#read = (request) =>
-      readEvents(context.db, { applicationId, types, ...(vehicleIds && { vehicleIds }), ...request });
+    this.#read = async (request) => {
+      const limited = vehicleIds && select === undefined ? { vehicleIds } : {};
+      const page = await readEvents(context.db, { applicationId, types, ...limited, ...request });
+      return select === undefined ? page : { ...page, events: await select(page.events) };
+    };
     this.#window = new EventWindow(webhook.cursor);
     this.#progress = new ProgressLog(context, webhook);
     this.#retries = new VehicleRetries(webhook.retries, types, { read: this.#read, progress: this.#progress });
@@ -185,7 +198,7 @@ export class WebhookDelivery implements SlotUser {
     const entry = this.#window.firstOf(vehicle);
     if (!entry) return;
     const attempt = await this.#attempt(entry.event, 1);
-    if (attempt.outcome === 'delivered') return this.#window.finish(entry);
+    if (isDone(attempt)) return this.#window.finish(entry);
     if (this.#isGone) return;
     this.#retries.add(vehicle, entry.before, attempt, this.#context.clock());
     this.#window.finishAll(vehicle);
@@ -200,7 +213,7 @@ export class WebhookDelivery implements SlotUser {
     const { cursor, failures } = retry;
     const attempt = await this.#attempt(event, failures + 1);
     const now = this.#context.clock();
-    if (attempt.outcome === 'delivered') return this.#retries.delivered(vehicle, event, now);
+    if (isDone(attempt)) return this.#retries.delivered(vehicle, event, now);
     if (this.#isGone) return;
     if (this.#retries.failed(vehicle, attempt, now) && isBefore(event.cursor, await this.#findExpiry())) {
       this.#progress.addDeadLetters([deadLetterOf(event, cursor, attempt.error ?? '', now)]);
@@ -212,6 +225,7 @@ export class WebhookDelivery implements SlotUser {
   async #attempt(event: PlatformEvent, count: number): Promise<Attempt> {
     const attempt = await this.#post(event);
     if (this.#isAbandoned) throw new Error('the delivery was stopped');
+    if (attempt.outcome === 'held') return attempt;
     const now = this.#context.clock();
     this.#progress.attempted(event, count, attempt);
     if (attempt.outcome === 'gone') this.#isGone = true;

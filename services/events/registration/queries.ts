@@ -2,6 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { type EventCursor, formatCursor, isBefore, parseCursor } from '@odograph/event-list/cursor';
+import type { NextPage } from '@odograph/http/paging';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
 import { leaseSeconds } from '../delivery/queries.ts';
@@ -11,7 +12,8 @@ import type { DeadLetter, DeliveriesQuery, Delivery, Webhook } from './schemas.t
 
 /** Settings of a webhook. */
 export interface WebhookFields {
-  readonly url: string;
+  /** Null for a notification. */
+  readonly url: string | null;
   readonly types: readonly string[];
   /** Undefined for all vehicles. */
   readonly vehicleIds: readonly number[] | undefined;
@@ -34,6 +36,7 @@ async function setVehicles(db: Database, applicationId: number, id: string, vehi
 /**
  * Creates a webhook whose first event is the first one after `position`.
  * @param lease of this process, which delivers to it
+ * @param secret sealed with it: what signs deliveries, or the settings of the channel of a notification
  * @throws Failure TOO_MANY, UNKNOWN_VEHICLE
  */
 export async function createWebhook(
@@ -41,8 +44,8 @@ export async function createWebhook(
   sealer: Sealer,
   applicationId: number,
   { url, types, vehicleIds, position, lease }: WebhookFields & { readonly position: string; readonly lease: string },
+  secret = createWebhookSecret(),
 ): Promise<{ id: string; secret: string }> {
-  const secret = createWebhookSecret();
   // Two creations at the same time must not pass the limit together.
   await sql`select from application where id = ${applicationId} for no key update`.execute(db);
   const row = await firstRow(
@@ -52,23 +55,30 @@ export async function createWebhook(
         lease, leased_until)
       select id, ${applicationId}, ${url}, ${[...types]}::text[], ${vehicleIds === undefined}::boolean, '', ${position},
         ${lease}::uuid, clock_timestamp() + ${leaseSeconds} * interval '1 second'
-      from chosen where (select count(*) from webhook where application_id = ${applicationId}) < ${maxWebhooks}
+      from chosen where (select count(*) from webhook
+          where application_id = ${applicationId} and (url is null) = ${url === null}) < ${maxWebhooks}
       returning id`,
   );
-  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxWebhooks} webhooks`);
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxWebhooks} of them`);
   const sealed = sealer.seal(Buffer.from(secret), webhookSecretContext(row.id));
   await sql`update webhook set sealed_secret = ${sealed} where id = ${row.id}`.execute(db);
   await setVehicles(db, applicationId, row.id, vehicleIds);
   return { id: row.id, secret };
 }
 
-/** Locks a webhook for a change. @throws Failure NOT_FOUND, also for one of another application */
-export async function lockWebhook(db: Database, applicationId: number, id: string): Promise<void> {
+/** Locks a webhook, or a notification, for a change. @throws Failure NOT_FOUND, also for one of another application */
+export async function lockWebhook(
+  db: Database,
+  applicationId: number,
+  id: string,
+  isNotification = false,
+): Promise<void> {
   const row = await firstRow(
     db,
-    sql`select id from webhook where id = ${requireId(id)} and application_id = ${applicationId} for update`,
+    sql`select id from webhook where id = ${requireId(id)} and application_id = ${applicationId}
+      and (url is null) = ${isNotification} for update`,
   );
-  if (!row) throw new Failure('NOT_FOUND', 'no such webhook');
+  if (!row) throw new Failure('NOT_FOUND', isNotification ? 'no such notification' : 'no such webhook');
 }
 
 /** Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause. @throws Failure UNKNOWN_VEHICLE */
@@ -125,7 +135,7 @@ export async function listWebhooks(db: Database, applicationId: number, id?: str
       'previousSecretUntil', case when previous_secret_until > clock_timestamp() then ${isoTime('previous_secret_until')} end,
       'waitingVehicles', (select count(*) from webhook_retry where webhook_id = webhook.id),
       'deadLetters', (select count(*) from webhook_dead_letter where webhook_id = webhook.id))) as one
-    from webhook where application_id = ${applicationId} and (${id === undefined} or webhook.id = ${id ?? null}::uuid)
+    from webhook where application_id = ${applicationId} and url is not null and (${id === undefined} or webhook.id = ${id ?? null}::uuid)
     order by webhook.id`.execute(db);
   return rows.map(({ one }) => ({ ...one, state: stateOf(one) }));
 }
@@ -142,8 +152,23 @@ export async function findWebhook(db: Database, applicationId: number, id: strin
   return webhook;
 }
 
+/** Writes a page of attempts, the newest first, and its continuation. @param path of the list */
+export async function pageOfDeliveries(
+  db: Database,
+  path: string,
+  id: string,
+  query: DeliveriesQuery,
+): Promise<{ body: string; next: NextPage | undefined }> {
+  const found = await listDeliveries(db, id, query, query.limit + 1);
+  const deliveries = found.slice(0, query.limit);
+  const last = found.length > query.limit ? deliveries.at(-1) : undefined;
+  const given = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const next = last && { path, parameters: { ...given, after: last.id } };
+  return { body: JSON.stringify({ deliveries }), next };
+}
+
 /** Lists attempts, the newest first. */
-export async function listDeliveries(
+async function listDeliveries(
   db: Database,
   id: string,
   { eventId, failed, after }: DeliveriesQuery,

@@ -206,12 +206,8 @@ function addDeliveryLists(http: Http, { db }: WebhookRoutes): void {
     },
     async ({ caller, params: { id }, query }, reply) => {
       await queries.findWebhook(db, caller.applicationId, id);
-      const found = await queries.listDeliveries(db, id, query, query.limit + 1);
-      const deliveries = found.slice(0, query.limit);
-      const last = found.length > query.limit ? deliveries.at(-1) : undefined;
-      const given = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
-      const next = last && { path: `${path}/${id}/deliveries`, parameters: { ...given, after: last.id } };
-      return sendPage(reply, JSON.stringify({ deliveries }), next);
+      const { body, next } = await queries.pageOfDeliveries(db, `${path}/${id}/deliveries`, id, query);
+      return sendPage(reply, body, next);
     },
   );
   http.get(

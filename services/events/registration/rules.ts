@@ -16,20 +16,20 @@ export function requireApplication({ userId }: Caller): void {
 }
 
 /**
- * Checks the URL of a webhook as far as its text shows; the addresses of a host are checked at each connection.
+ * Checks an URL that an application chose as far as its text shows; the addresses of a host are checked at each connection.
  * @returns it as it is sent to, without its fragment
  * @throws Failure INVALID_PARAMETER
  */
-export function requireUrl(text: string, rules: AddressRules): string {
+export function requireUrl(text: string, rules: AddressRules, field = 'url'): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidParameter('url', 'must be an https URL');
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidParameter(field, 'must be an https URL');
   if (url.username !== '' || url.password !== '') {
-    throw invalidParameter('url', 'must hold no user name: deliveries are signed');
+    throw invalidParameter(field, 'must hold no user name');
   }
   try {
     requireLiteralPermitted(url, rules);
   } catch (error) {
-    if (error instanceof ForbiddenAddress) throw invalidParameter('url', `is refused: ${error.message}`);
+    if (error instanceof ForbiddenAddress) throw invalidParameter(field, `is refused: ${error.message}`);
     throw error;
   }
   url.hash = '';

@@ -120,9 +120,9 @@ export async function recordConnections(db: Database, present: readonly string[]
     order by device.id on conflict do nothing`.execute(db);
 }
 
-/** Writes the events of what ended by time: bookings, authorizations, and trips ended by silence. */
+/** Writes the events of what began, ended or became due by time: bookings, authorizations, trips ended by silence, escalations. */
 export async function recordDueEvents(db: Database): Promise<void> {
-  await sql`select record_due_events()`.execute(db);
+  await sql`select record_due_events(), record_booking_times(), record_escalations()`.execute(db);
 }
 
 /** Commands that ended longer ago raise no alarm. */

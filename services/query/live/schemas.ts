@@ -122,6 +122,11 @@ const Link = Type.Object(
   { title: 'LinkOfEvent' },
 );
 
+const EscalatedAlarm = Type.Object(
+  { ...Alarm.properties, notificationId: Type.String({ description: 'the notification that is told' }) },
+  { title: 'EscalatedAlarm' },
+);
+
 /** `data` of the events of each type. */
 const contents: Readonly<Record<EventType, TSchema>> = {
   'reading.stored': StoredReading,
@@ -139,8 +144,11 @@ const contents: Readonly<Record<EventType, TSchema>> = {
   ),
   'alarm.raised': Alarm,
   'alarm.cleared': Alarm,
+  'alarm.escalated': EscalatedAlarm,
   'command.ended': EndedCommand,
   'booking.created': BookingOfEvent,
+  'booking.starting': BookingOfEvent,
+  'booking.overdue': BookingOfEvent,
   'booking.changed': BookingOfEvent,
   'booking.ended': BookingOfEvent,
   'authorization.created': AuthorizationOfEvent,

@@ -1,0 +1,196 @@
+import { createDecipheriv, createECDH, createHmac, createPublicKey, randomBytes, verify } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { usePlatform } from '@odograph/testkit/scopes';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { createEventService } from '../service.ts';
+import { createRule, raiseAlarm, setPlate } from './notifications.fixture.ts';
+
+const path = '/v1/x/notifications';
+const waitMs = 60_000;
+interface Request {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+const requests: Request[] = [];
+let status = 200;
+const receiver = createServer();
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  requests.push({ url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
+  response.writeHead(status).end();
+}
+receiver.on('request', (request, response) => void answer(request, response));
+receiver.listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+afterAll(() => receiver.close());
+const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+
+const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', PUBLIC_URL: 'https://fleet.example' };
+const platform = await usePlatform([createEventService({ timeLimitMs: 5000 })], settings);
+let application: TestApplication;
+let vehicle: TestVehicle;
+let api: ApiClient;
+beforeEach(async () => {
+  requests.splice(0);
+  status = 200;
+  application = await createApplication(platform.db);
+  vehicle = await createVehicle(platform.db, application);
+  await setPlate(platform.db, vehicle, '<!channel> "A" & Ü');
+  api = platform.as(application.token);
+});
+
+async function create(channel: object): Promise<string> {
+  const { body } = await api.post(path, { events: ['alarm.raised'], ...channel });
+  expect(body).toEqual({ id: expect.any(String) });
+  return body.id;
+}
+
+/** Creates a notification, raises an alarm, and waits for the request. */
+async function tellAlarm(channel: object): Promise<Request & { id: string }> {
+  const id = await create(channel);
+  await raiseAlarm(platform.db, await createRule(platform.db, application.id), vehicle);
+  await eventually(async () => expect(requests).toHaveLength(1), waitMs);
+  const [request] = requests;
+  if (!request) throw new Error('nothing was received');
+  return { id, ...request };
+}
+
+const subject = '<!channel> "A" & Ü: towing';
+
+describe('a message', { timeout: 2 * waitMs }, () => {
+  it('to Slack mentions nobody', async () => {
+    const { body, url } = await tellAlarm({ slack: { url: `${base}/services/T/B/x` } });
+    expect(url).toBe('/services/T/B/x');
+    const { text } = JSON.parse(body.toString());
+    expect(text).toContain('&lt;!channel&gt; "A" &amp; Ü: towing\n');
+    expect(text).toContain('https://fleet.example/alarms');
+  });
+
+  it('to Matrix has text and escaped HTML', async () => {
+    const { body } = await tellAlarm({ matrix: { url: `${base}/webhook/x` } });
+    const { text, html } = JSON.parse(body.toString());
+    expect(text.split('\n')[0]).toBe(subject);
+    expect(html).toContain('&lt;b&gt;&amp; gate&lt;/b&gt;');
+    expect(html).not.toContain('<!channel>');
+  });
+
+  it('to Teams is an adaptive card of plain text', async () => {
+    const { body } = await tellAlarm({ teams: { url: `${base}/workflows/x` } });
+    const [{ content }] = JSON.parse(body.toString()).attachments;
+    expect(content.body[0].inlines[0].text).toBe(subject);
+    expect(content.actions[0].url).toBe('https://fleet.example/alarms');
+  });
+
+  it('to Telegram is for the chat, with the token in the path alone', async () => {
+    const botToken = `1234:${'t'.repeat(35)}`;
+    const { body, url } = await tellAlarm({ telegram: { botToken, chatId: '-77', url: base } });
+    expect(url).toBe(`/bot${botToken}/sendMessage`);
+    expect(JSON.parse(body.toString())).toMatchObject({ chat_id: '-77', text: expect.stringContaining(subject) });
+  });
+
+  it.each([
+    ['application/json' as const, '{"to":"{to}","text":"{text}","ref":"{id}"}'],
+    ['application/x-www-form-urlencoded' as const, 'to={to}&text={text}&ref={id}'],
+  ])('to a provider of SMS is escaped in its URL and in %s', async (contentType, template) => {
+    const sms = {
+      to: '+33612345678',
+      url: `${base}/send?to={to}`,
+      body: template,
+      contentType,
+      authorization: 'Key k',
+    };
+    const { body, url, headers, id } = await tellAlarm({ sms });
+    expect(url).toBe('/send?to=%2B33612345678');
+    expect(headers).toMatchObject({ authorization: 'Key k', 'content-type': contentType });
+    const text = body.toString();
+    const sent = contentType === 'application/json' ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+    expect(sent).toEqual({
+      to: '+33612345678',
+      text: expect.stringContaining(`${subject}\n`),
+      ref: expect.stringContaining(id),
+    });
+  });
+
+  it('fails in the log without the address, and a 410 disables its notification', async () => {
+    status = 500;
+    const { id } = await tellAlarm({ slack: { url: `${base}/secret-path` } });
+    const log = await eventually(async () => {
+      const { deliveries } = (await api.get(`${path}/${id}/deliveries`)).body;
+      expect(deliveries.at(-1)).toMatchObject({ status: 500, error: 'answered 500' });
+      return deliveries;
+    }, waitMs);
+    expect(JSON.stringify(log)).not.toContain('secret-path');
+    status = 410;
+    const gone = { state: 'disabled', disabledReason: 'GONE' };
+    await eventually(async () => expect((await api.get(`${path}/${id}`)).body).toMatchObject(gone), waitMs);
+  });
+});
+
+/** Derives 32 bytes at most (RFC 5869). */
+function hkdf(salt: Buffer, key: Buffer, info: Buffer, length: number): Buffer {
+  const extracted = createHmac('sha256', salt).update(key).digest();
+  return createHmac('sha256', extracted).update(info).update(Buffer.of(1)).digest().subarray(0, length);
+}
+
+/** Decrypts a push message as a browser does (RFC 8291, section 3.4; RFC 8188). */
+function decrypt(body: Buffer, keys: ReturnType<typeof createECDH>, auth: Buffer): string {
+  const [salt, idLength] = [body.subarray(0, 16), body.readUInt8(20)];
+  const sender = body.subarray(21, 21 + idLength);
+  const info = Buffer.concat([Buffer.from('WebPush: info\0'), keys.getPublicKey(), sender]);
+  const input = hkdf(auth, keys.computeSecret(sender), info, 32);
+  const key = hkdf(salt, input, Buffer.from('Content-Encoding: aes128gcm\0'), 16);
+  const nonce = hkdf(salt, input, Buffer.from('Content-Encoding: nonce\0'), 12);
+  const sealed = body.subarray(21 + idLength);
+  const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
+  const padded = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+  return padded.subarray(0, padded.lastIndexOf(2)).toString();
+}
+
+describe('a push message', { timeout: 2 * waitMs }, () => {
+  it('is encrypted for the browser, and signed with the key that it subscribed with', async () => {
+    const keys = createECDH('prime256v1');
+    keys.generateKeys();
+    const auth = randomBytes(16);
+    const { publicKey } = (await api.get(`${path}/push-key`)).body;
+    const subscription = { p256dh: keys.getPublicKey('base64url'), auth: auth.toString('base64url') };
+    const { body, headers } = await tellAlarm({ push: { endpoint: `${base}/push/1`, keys: subscription } });
+    expect(JSON.parse(decrypt(body, keys, auth))).toMatchObject({
+      title: subject,
+      url: 'https://fleet.example/alarms',
+    });
+    expect(headers).toMatchObject({ 'content-encoding': 'aes128gcm', urgency: 'high', ttl: '86400' });
+    const [, token = '', key] = /^vapid t=([^,]+), ?k=(.+)$/.exec(headers.authorization ?? '') ?? [];
+    expect(key).toBe(publicKey);
+    const point = Buffer.from(publicKey, 'base64url');
+    const coordinate = (start: number) => point.subarray(start, start + 32).toString('base64url');
+    const jwk = { kty: 'EC', crv: 'P-256', x: coordinate(1), y: coordinate(33) };
+    const signed = createPublicKey({ key: jwk, format: 'jwk' });
+    const [head, claims = '', signature = ''] = token.split('.');
+    const bytes = Buffer.from(signature, 'base64url');
+    const isGenuine = verify(
+      'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key: signed, dsaEncoding: 'ieee-p1363' },
+      bytes,
+    );
+    expect(isGenuine).toBe(true);
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ aud: base });
+  });
+
+  it('to a browser that has unsubscribed disables its notification', async () => {
+    status = 404;
+    const keys = createECDH('prime256v1');
+    keys.generateKeys();
+    const subscription = { p256dh: keys.getPublicKey('base64url'), auth: randomBytes(16).toString('base64url') };
+    const { id } = await tellAlarm({ push: { endpoint: `${base}/push/1`, keys: subscription } });
+    const gone = { state: 'disabled', disabledReason: 'GONE' };
+    await eventually(async () => expect((await api.get(`${path}/${id}`)).body).toMatchObject(gone), waitMs);
+  });
+});

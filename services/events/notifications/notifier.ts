@@ -1,0 +1,173 @@
+import { performance } from 'node:perf_hooks';
+import { eventTypes } from '@odograph/contracts/events';
+import { Failure } from '@odograph/contracts/failures';
+import { isBefore, parseCursor } from '@odograph/event-list/cursor';
+import { type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
+import { webhookSecretContext } from '@odograph/runtime/sealing';
+import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from '../delivery/context.ts';
+import { attemptDelayMs } from '../delivery/health.ts';
+import { type DeliveredWebhook, logAttempts } from '../delivery/queries.ts';
+import type { PostOptions } from '../delivery/receiver.ts';
+import { type ChannelSettings, openChannel } from './channels.ts';
+import { type Message, type ToldEvent, type Writing, writeDigest, writeMessage } from './messages.ts';
+import { openPushKey } from './push-key.ts';
+import * as queries from './queries.ts';
+
+type Context = Omit<DeliveryContext, 'slots' | 'lease' | 'hasLeases'>;
+
+const hourMs = 3_600_000;
+const eventsPerPage = 500;
+const types = new Set(eventTypes.filter((type) => type !== 'reading.stored'));
+const held: Attempt = { outcome: 'held', status: undefined, durationMs: 0, error: undefined, retryAfterMs: 0 };
+
+/** Opens a notification as a receiver of events. @throws Failure INTERNAL_ERROR for settings that no key opens */
+export async function openNotifier(
+  context: Context,
+  webhook: DeliveredWebhook,
+  options: PostOptions,
+): Promise<OpenedReceiver> {
+  const { id, sealedSecret } = webhook;
+  const { sealer, publicUrl } = options;
+  const settings = JSON.parse(sealer.open(sealedSecret, webhookSecretContext(id)).toString()) as ChannelSettings;
+  const { language, timeZone, ...rules } = await queries.loadRules(context.db, id, context.clock());
+  const send = openChannel(settings, { ...options, findPushKey: () => openPushKey(context.db, sealer) });
+  return new Notifier(context, webhook, rules, { send, writing: { language, timeZone, publicUrl } });
+}
+
+/**
+ * Tells people the events of one notification: one message for each, in turn; beyond the limit of an hour, events are held in the
+ * database until a digest lists them.
+ */
+class Notifier implements OpenedReceiver {
+  readonly #context: Context;
+  readonly #webhook: DeliveredWebhook;
+  readonly #maxPerHour: number;
+  readonly #send: (message: Message) => Promise<Attempt>;
+  readonly #writing: Writing;
+  /** Of the messages of the last hour, UNIX milliseconds. */
+  #sentAt: number[];
+  #isHolding: boolean;
+  #turn: Promise<unknown> = Promise.resolve();
+  #isWritingDigest = false;
+  #digestFailures = 0;
+  #nextDigestAt = 0;
+  #isClosed = false;
+
+  constructor(
+    context: Context,
+    webhook: DeliveredWebhook,
+    { maxPerHour, sentAt, isHolding }: Omit<queries.Rules, 'language' | 'timeZone'>,
+    { send, writing }: { send: (message: Message) => Promise<Attempt>; writing: Writing },
+  ) {
+    this.#context = context;
+    this.#webhook = webhook;
+    this.#maxPerHour = maxPerHour;
+    this.#sentAt = sentAt.map((at) => at.getTime());
+    this.#isHolding = isHolding;
+    this.#send = send;
+    this.#writing = writing;
+  }
+
+  readonly post: PostEvent = (event) => {
+    const turn = this.#turn.then(() => this.#tell(event));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  };
+
+  readonly select = (events: readonly PlatformEvent[]) => queries.selectTold(this.#context.db, this.#webhook, events);
+
+  async tick(): Promise<void> {
+    if (!this.#isHolding || this.#isWritingDigest || this.#isClosed) return;
+    if (this.#context.clock().getTime() < this.#nextDigestAt || this.#isFull()) return;
+    this.#isWritingDigest = true;
+    this.#turn = this.#turn
+      .then(() => this.#tellHeld())
+      .then(() => this.#context.failures.succeeded('digests'))
+      .catch((error: unknown) => (this.#isClosed ? undefined : this.#context.failures.failed('digests', error)))
+      .finally(() => {
+        this.#isWritingDigest = false;
+      });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  #isFull(): boolean {
+    const now = this.#context.clock().getTime();
+    this.#sentAt = this.#sentAt.filter((at) => at > now - hourMs);
+    return this.#sentAt.length >= this.#maxPerHour;
+  }
+
+  #keyOf(eventId: string): string {
+    return `${this.#webhook.id}-${eventId}`;
+  }
+
+  async #tell({ id, json }: Pick<PlatformEvent, 'id' | 'json'>): Promise<Attempt> {
+    const { db } = this.#context;
+    const event = JSON.parse(json) as ToldEvent;
+    const isTest = event.type === 'notification.test';
+    if (event.type === 'alarm.raised' || event.type === 'alarm.escalated') {
+      // Before the message: an address that does not work must not keep others from being told.
+      await queries.planEscalation(db, this.#webhook.id, String(event.data['id']));
+    }
+    if (!isTest && (this.#isHolding || this.#isFull())) {
+      await queries.hold(db, this.#webhook.id, id);
+      this.#isHolding = true;
+      return held;
+    }
+    const plates = await queries.findPlates(db, [event]);
+    const attempt = await this.#send(writeMessage(event, plates.get(event.vehicleId), this.#keyOf(id), this.#writing));
+    if (attempt.outcome === 'delivered' && !isTest) this.#sentAt.push(this.#context.clock().getTime());
+    return attempt;
+  }
+
+  async #tellHeld(): Promise<void> {
+    const { db, clock, metrics } = this.#context;
+    const { id } = this.#webhook;
+    const ids = await queries.listHeld(db, id);
+    const found = await this.#readHeld(ids).catch((error: unknown) => {
+      if (error instanceof Failure && error.details.reason === 'EXPIRED') return [];
+      throw error;
+    });
+    const [first] = found;
+    if (first) {
+      const events = found.map(({ json }) => JSON.parse(json) as ToldEvent);
+      const plates = await queries.findPlates(db, events);
+      const listed = events.map((event) => ({ event, plate: plates.get(event.vehicleId) }));
+      const startMs = performance.now();
+      const attempt = await this.#send(writeDigest(listed, this.#keyOf(first.id), this.#writing));
+      metrics.attempts.inc({ outcome: attempt.outcome });
+      metrics.attemptSeconds.observe((performance.now() - startMs) / 1000);
+      const { status, durationMs, error } = attempt;
+      const logged = { at: clock(), eventId: first.id, type: 'notification.digest', vehicleId: undefined };
+      await logAttempts(db, id, [{ ...logged, attempt: this.#digestFailures + 1, status, durationMs, error }]);
+      if (attempt.outcome !== 'delivered') {
+        this.#digestFailures += 1;
+        this.#nextDigestAt = clock().getTime() + attemptDelayMs(this.#digestFailures, attempt.retryAfterMs);
+        metrics.deadLetters.inc(await queries.dropOldHeld(db, id, clock()));
+        return;
+      }
+      this.#sentAt.push(clock().getTime());
+    }
+    await queries.release(db, id, ids);
+    this.#digestFailures = 0;
+    this.#isHolding = false;
+  }
+
+  /** Reads the held events as they are now; private, deleted and expired ones are left out. */
+  async #readHeld(ids: readonly string[]): Promise<PlatformEvent[]> {
+    const cursors = ids.map((one) => parseCursor(one)).sort((one, other) => (isBefore(one, other) ? -1 : 1));
+    const [first, last] = [cursors[0], cursors.at(-1)];
+    if (!first || !last) return [];
+    const [wanted, events] = [new Set(ids), [] as PlatformEvent[]];
+    const { applicationId } = this.#webhook;
+    for (let after = { ...first, event: first.event - 1n }; isBefore(after, last); ) {
+      const page = await readEvents(this.#context.db, { applicationId, after, limit: eventsPerPage, types });
+      events.push(...(await this.select(page.events.filter(({ id }) => wanted.has(id)))));
+      if (!page.more) break;
+      after = page.next;
+    }
+    return events;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Database } from '@odograph/database/database';
+import { pushKeyContext, type Sealer } from '@odograph/runtime/sealing';
+import { sql } from 'kysely';
+import webPush from 'web-push';
+
+/** The key pair of the installation (VAPID, RFC 8292), base64url. */
+export interface PushKey {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+/** Reads the key pair, and makes it the first time. @throws Failure INTERNAL_ERROR when no key opens it */
+export async function openPushKey(db: Database, sealer: Sealer): Promise<PushKey> {
+  const made = webPush.generateVAPIDKeys();
+  const sealed = sealer.seal(Buffer.from(made.privateKey), pushKeyContext);
+  await sql`insert into push_key (public_key, sealed_private_key) select ${made.publicKey}, ${sealed}
+    where not exists (select from push_key) on conflict do nothing`.execute(db);
+  const { rows } = await sql<{ publicKey: string; sealed: Buffer }>`select public_key as "publicKey",
+    sealed_private_key as sealed from push_key`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error('the push key is missing');
+  const privateKey = sealer.open(row.sealed, pushKeyContext);
+  if (!sealer.isCurrent(row.sealed)) {
+    await sql`update push_key set sealed_private_key = ${sealer.seal(privateKey, pushKeyContext)}`.execute(db);
+  }
+  return { publicKey: row.publicKey, privateKey: privateKey.toString() };
+}

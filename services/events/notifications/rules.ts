@@ -1,0 +1,59 @@
+import { invalidParameter } from '@odograph/contracts/failures';
+import type { AddressRules } from '../delivery/addresses.ts';
+import { requireUrl } from '../registration/rules.ts';
+import { type ChannelSettings, fillSms } from './channels.ts';
+import { type ChannelName, channelNames, type NewNotification } from './schemas.ts';
+
+/** The channel of a request. */
+export interface Channel {
+  readonly name: ChannelName;
+  /** What of its address people are shown. */
+  readonly target: string;
+  readonly settings: ChannelSettings;
+}
+
+const hostOf = (url: string): string => new URL(url).host;
+
+/** Checks the URL of an SMS provider with sample values: its host must not depend on them. */
+function requireSmsUrl(url: string, rules: AddressRules): string {
+  if (/^[^/]*\/\/[^/?#]*\{/.test(url)) throw invalidParameter('sms.url', 'must hold no placeholder in its host');
+  return hostOf(requireUrl(fillSms(url, { to: '1', text: '1', id: '1' }, encodeURIComponent), rules, 'sms.url'));
+}
+
+function targetOf({ email, push, telegram, slack, matrix, teams, sms }: ChannelSettings, rules: AddressRules): string {
+  if (email !== undefined) return email;
+  if (push !== undefined) return hostOf(requireUrl(push.endpoint, rules, 'push.endpoint'));
+  if (telegram !== undefined) {
+    if (telegram.url !== undefined) requireUrl(telegram.url, rules, 'telegram.url');
+    return telegram.chatId;
+  }
+  if (sms !== undefined) {
+    requireSmsUrl(sms.url, rules);
+    return sms.to;
+  }
+  if (slack !== undefined) return hostOf(requireUrl(slack.url, rules, 'slack.url'));
+  if (matrix !== undefined) return hostOf(requireUrl(matrix.url, rules, 'matrix.url'));
+  return hostOf(requireUrl(teams?.url ?? '', rules, 'teams.url'));
+}
+
+/**
+ * Checks the channel of a request.
+ * @param mayMail whether a mail server is set
+ * @returns undefined without one
+ * @throws Failure INVALID_PARAMETER for several channels, and for addresses that are not permitted
+ */
+export function readChannel(body: NewNotification, rules: AddressRules, mayMail: boolean): Channel | undefined {
+  const [name, ...others] = channelNames.filter((one) => body[one] !== undefined);
+  if (name === undefined) return undefined;
+  if (others.length > 0) throw invalidParameter(others[0] ?? name, `cannot be combined with ${name}`);
+  if (name === 'email' && !mayMail) throw invalidParameter('email', 'requires the setting SMTP_URL');
+  const settings: ChannelSettings = { [name]: body[name] };
+  return { name, target: targetOf(settings, rules), settings };
+}
+
+/** @throws Failure INVALID_PARAMETER without a channel */
+export function requireChannel(body: NewNotification, rules: AddressRules, mayMail: boolean): Channel {
+  const channel = readChannel(body, rules, mayMail);
+  if (channel) return channel;
+  throw invalidParameter('email', `or another of ${channelNames.join(', ')} must be given`);
+}
