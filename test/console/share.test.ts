@@ -80,6 +80,27 @@ describe.skipIf(browserPath === undefined)('the page of a share', () => {
     expect([...errors, ...french.errors, ...foreignRequests, ...french.foreignRequests]).toEqual([]);
   });
 
+  it('is created, shown once, listed and revoked in the console', async () => {
+    const { vehicleId, url } = await createShare();
+    const operator = await setup.accountOf('operator');
+    const { page, errors } = await setup.open(`/vehicles/${vehicleId}/access`, operator);
+    await page.getByRole('cell', { name: 'active' }).waitFor();
+    await page.getByLabel('Ends after').selectOption('4');
+    await page.getByText('Only the area').click();
+    await page.getByRole('button', { name: 'Share' }).click();
+    const shown = page.getByText(/\/share#/);
+    await shown.waitFor();
+    expect(await shown.textContent()).not.toBe(url);
+    await page.getByRole('row', { name: `operator:${operator}` }).waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Revoke' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('cell', { name: 'ended' }).waitFor();
+    const { body } = await setup.admin.get(`/v1/x/shares?vehicleId=${vehicleId}`);
+    expect(body.shares.map(({ gridMetres }: { gridMetres?: number }) => gridMetres ?? 0).sort()).toEqual([0, 500]);
+    expect(errors).toEqual([]);
+  });
+
   it('hides the position while location privacy is on', async () => {
     const { vehicleId, url } = await createShare();
     const { page } = await watchPage(setup.browser, setup.platform.httpUrl, phone);

@@ -16,7 +16,20 @@ const sameEverywhere: readonly string[] = [
 const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   de: [
     ...['Administrator', 'Alarm', 'Audit', 'Broker', 'Bytes', 'Details', 'Device ID', 'Diesel', 'Format', 'Gateway'],
-    ...['Host', 'Hybrid', 'Live', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret', 'Topic'],
+    ...[
+      'Host',
+      'Hybrid',
+      'Live',
+      'Moped',
+      'Name',
+      'Pause',
+      'Person',
+      'Port',
+      'Link',
+      'Radius, {unit}',
+      'Secret',
+      'Topic',
+    ],
   ],
   fr: [
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Broker', 'Console'],

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
@@ -7,6 +6,8 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { actingFor, session } from '../../session.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Shares } from './shares.tsx';
+import { TableSection } from './table-section.tsx';
 
 type Access = Schema<'VehicleAccess'>;
 type Key = Schema<'HeldAuthorization'>;
@@ -40,41 +41,6 @@ function stateOf({ from, until, suspendedUntil, revokedAt }: Key, nowMs: number)
 
 function When({ time }: { time: string | undefined }) {
   return time === undefined ? <td>–</td> : <td title={formatFull(time)}>{formatTime(time)}</td>;
-}
-
-interface TableOptions {
-  readonly title: string;
-  readonly none: string;
-  readonly heads: readonly string[];
-  readonly rows: readonly ComponentChildren[];
-}
-
-/** A section with a table, or a sentence where it would be empty. */
-export function TableSection({ title, none, heads, rows }: TableOptions) {
-  return (
-    <div class="stack">
-      <h2>{title}</h2>
-      {rows.length === 0 ? (
-        <p class="muted">{none}</p>
-      ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
-        <section class="card table-frame" tabIndex={0} aria-label={title}>
-          <table class="table">
-            <thead>
-              <tr>
-                {heads.map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>{rows}</tbody>
-          </table>
-        </section>
-      )}
-    </div>
-  );
 }
 
 function KeyRow({ held, state }: { held: Key; state: KeyState }) {
@@ -174,25 +140,28 @@ function Privacy({ vehicle, mayChange }: { vehicle: LiveVehicle; mayChange: bool
   );
 }
 
-/** Whether the role allows the person to turn location privacy on and off; the platform decides. */
-function mayChangePrivacy({ grants }: Access): boolean {
+/** Whether the role allows the person to change privacy and to share the vehicle; the platform decides. */
+function mayUse({ grants }: Access): boolean {
   if (session.value.state !== 'signed in') return false;
   const { person } = session.value;
   if (person.kind === 'operator') return person.role !== 'viewer';
   return grants.some(({ username, role }) => username === person.username && role !== 'viewer');
 }
 
-/** Access to a vehicle: location privacy, keys, bookings, and the users of the application who can see it. */
+/** Access to a vehicle: location privacy, links, keys, bookings, and the users of the application who can see it. */
 export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { access: text } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { access, bookings } = data;
-  const privacy = <Privacy vehicle={vehicle} mayChange={mayChangePrivacy(access)} />;
+  const mayChange = mayUse(access);
+  const privacy = <Privacy vehicle={vehicle} mayChange={mayChange} />;
+  const shares = <Shares vehicle={vehicle} mayChange={mayChange} />;
   if (access.authorizations.length + access.grants.length + bookings.length === 0) {
     return (
       <div class="page">
         {privacy}
+        {shares}
         <Empty title={text.nobody}>{<p>{text.nobodyText}</p>}</Empty>
       </div>
     );
@@ -200,6 +169,7 @@ export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   return (
     <div class="page">
       {privacy}
+      {shares}
       <Keys {...access} />
       <TableSection
         title={text.bookings}

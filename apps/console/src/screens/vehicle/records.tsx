@@ -8,7 +8,7 @@ import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { actingFor, isOperator } from '../../session.ts';
 import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { TableSection } from './access.tsx';
+import { TableSection } from './table-section.tsx';
 import { groupName } from './values.tsx';
 
 type Reading = Schema<'RecordedReading'>;
