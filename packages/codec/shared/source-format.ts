@@ -118,8 +118,14 @@ interface FieldRule {
 type Group = 'location' | 'status' | 'electric' | 'fleet' | 'alarms';
 const groups: readonly Group[] = ['location', 'status', 'electric', 'fleet', 'alarms'];
 
-/** The fields of a format by their own names. */
-export type FieldTable = ReadonlyMap<string, FieldRule & { readonly preferred: readonly string[] }>;
+/** Group and name of a field of a reading. */
+type Place = readonly [group: Group, field: string];
+
+/** The fields of a format by their own names. `preferred` are the fields before it that have the same place. */
+export type FieldTable = ReadonlyMap<
+  string,
+  FieldRule & { readonly place?: Place; readonly preferred: readonly string[] }
+>;
 
 /** A reading while it is put together from the fields of another system. */
 export interface Draft extends Partial<Record<Group, Record<string, unknown>>> {
@@ -134,13 +140,19 @@ export function readFieldTable(file: URL): FieldTable {
   const table = new Map(
     rules.map(([name, rule], index) => {
       const earlier = rule.type === 'flag' ? [] : rules.slice(0, index).filter(([, { to }]) => to && to === rule.to);
-      return [name, { ...rule, preferred: earlier.map(([other]) => other) }];
+      const place = rule.to === undefined ? undefined : placeOf(rule.to);
+      return [name, { ...rule, ...(place && { place }), preferred: earlier.map(([other]) => other) }];
     }),
   );
-  for (const [name, { to }] of table) {
-    if (to !== undefined && !groups.some((group) => to.startsWith(`${group}.`))) throw new Error(`${name}: ${to}`);
-  }
   return table;
+}
+
+/** @throws for a group that readings do not have */
+function placeOf(to: string): Place {
+  const [name, field = ''] = to.split('.');
+  const group = groups.find((one) => one === name);
+  if (group === undefined) throw new Error(`${to} is no place in a reading`);
+  return [group, field];
 }
 
 /** Characters of a value of `can`. */
@@ -167,8 +179,8 @@ export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>
       const [preferred, given] = [table.get(other), fields[other] ?? undefined];
       return preferred !== undefined && given !== undefined && convert(preferred, given) !== undefined;
     });
-    const converted = rule?.to === undefined || isTaken ? undefined : convert(rule, value);
-    if (rule?.to !== undefined && converted !== undefined) place(draft, rule.to, converted);
+    const converted = rule?.place === undefined || isTaken ? undefined : convert(rule, value);
+    if (rule?.place !== undefined && converted !== undefined) put(draft, rule.place, converted);
     else if (!isUnknown(rule, value))
       addToCan(draft.can, name, typeof value === 'string' ? value : JSON.stringify(value));
   }
@@ -194,12 +206,9 @@ function flagOf(value: unknown): boolean | undefined {
   return value === 0 || value === '0' || value === 'false' ? false : undefined;
 }
 
-function place(draft: Draft, to: string, value: unknown): void {
-  const [group = '', field = ''] = to.split('.');
-  const name = groups.find((one) => one === group);
-  if (name === undefined) return;
-  draft[name] ??= {};
-  draft[name][field] = draft[name][field] === true || value;
+function put(draft: Draft, [group, field]: Place, value: unknown): void {
+  draft[group] ??= {};
+  draft[group][field] = draft[group][field] === true || value;
 }
 
 /**
