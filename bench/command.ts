@@ -3,17 +3,19 @@ import type { CommandMessage } from '@odograph/contracts/commands';
 import { deviceTopic } from '@odograph/contracts/topics';
 import { generate } from 'mqtt-packet';
 import { defineBenchmark, inTurns } from './parts/benchmark.ts';
-import { startAedes } from './parts/contenders.ts';
+import { planLoad, startAedes } from './parts/contenders.ts';
 import type { Engines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
 import { openHttpClient } from './parts/http-client.ts';
+import type { GeneratorSettings, LoadResult } from './parts/load-generator.ts';
 import { type MqttEndpoint, openMqtt, publishPacket } from './parts/mqtt.ts';
-import { startServices } from './parts/processes.ts';
+import { startScript, startServices } from './parts/processes.ts';
 import { median, printRatio, printRounds, printTable, seriesOf, TimeHistogram } from './parts/report.ts';
 
 const options = {
   commands: [300, 'commands per round, one at a time'],
   rounds: [5, 'rounds per contender'],
+  rate: [15_000, 'uploads per second of 100 other devices in some of the rounds; 0 leaves these out'],
 } as const;
 
 /** Subscribes to a topic and calls back with each payload; resolves with the socket at the SUBACK. */
@@ -80,11 +82,30 @@ async function measure(count: number, once: (index: number) => Promise<unknown>)
   return histogram;
 }
 
+const shape = { connections: 100, inFlight: 20 };
+
+/** Starts a process of ingest and a load. @returns runs work while the devices upload at a rate, a second at a time */
+async function openUploads(engines: Engines, rate: number, settings: GeneratorSettings) {
+  await startServices(engines, ['ingest']);
+  const generator = await startScript(engines, 'load-generator', settings);
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    let isDone = false;
+    const uploading = (async () => {
+      while (!isDone) await generator.ask<LoadResult>({ kind: 'load', ...planLoad(rate, rate, shape) });
+    })();
+    const result = await work().finally(() => {
+      isDone = true;
+    });
+    await uploading;
+    return result;
+  };
+}
+
 export const benchmark = defineBenchmark(
   'latency of a command over HTTP with a simulated device, compared with a bare MQTT round trip',
   options,
-  async (engines, { commands, rounds }) => {
-    const { token, secret, vehicles } = await createFleet(engines.pool, 1);
+  async (engines, { commands, rounds, rate }) => {
+    const { token, secret, vehicles } = await createFleet(engines.pool, 1 + shape.connections);
     const { deviceId, vehicleId } = { deviceId: '', vehicleId: 0, ...vehicles[0] };
     const platform = await startServices(engines, ['broker', 'command']);
     await connectDevice(engines, { port: platform.mqttPort, clientId: deviceId, password: secret });
@@ -95,8 +116,15 @@ export const benchmark = defineBenchmark(
 
     await measure(50, send);
     await measure(50, bare);
+    const deviceIds = vehicles.slice(1).map(({ deviceId: id }) => id);
+    const load = { port: platform.mqttPort, deviceIds, secret, inFlight: shape.inFlight, readings: 1 };
+    const duringUploads = rate === 0 ? undefined : await openUploads(engines, rate, load);
     const measured = await inTurns(
-      { 'HTTP to HTTP': () => measure(commands, send), 'bare MQTT': () => measure(commands, bare) },
+      {
+        'HTTP to HTTP': () => measure(commands, send),
+        'bare MQTT': () => measure(commands, bare),
+        ...(duringUploads && { 'HTTP to HTTP during uploads': () => duringUploads(() => measure(commands, send)) }),
+      },
       rounds,
     );
     const at = (share: number) => seriesOf(measured, (histogram) => histogram.quantile(share));
