@@ -47,6 +47,11 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
+/** Names the channel on which acknowledgements are published as JSON when they are queued. */
+export function acknowledgementsChannel(prefix: string): string {
+  return `${prefix}:acknowledgements`;
+}
+
 export type MaintenanceTask =
   | 'compress'
   | 'retain'

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  QueuedAcknowledgement,
-  QueuedUpload,
-  QueueName,
-  UploadBatch,
-  UploadFormat,
+import {
+  acknowledgementsChannel,
+  type QueuedAcknowledgement,
+  type QueuedUpload,
+  type QueueName,
+  type UploadBatch,
+  type UploadFormat,
 } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
@@ -77,6 +78,13 @@ export async function openIntakeQueues(
     ...{ live: open('uploads', shard), late: open('late-uploads', shard) },
   }));
   const acknowledgements = open('acknowledgements', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
+  const addAcknowledgement: DurableAdd<'acknowledgements'> = (acknowledgement, options) => {
+    // A waiting request gets its answer before the job is on disk.
+    redis
+      .publish(acknowledgementsChannel(config.QUEUE_PREFIX), JSON.stringify(acknowledgement))
+      .catch((error: unknown) => logger.debug({ err: error }, 'acknowledgement not published; only queued'));
+    return acknowledgements.add(acknowledgement, options);
+  };
   const shards: IntakeShard[] = [];
   for (const [server, address] of servers.entries()) {
     const own = queues.filter((queue) => queue.server === server);
@@ -99,7 +107,7 @@ export async function openIntakeQueues(
   }
   const [first] = shards;
   if (first === undefined) throw new Error('there are no upload shards');
-  return { redis, subscriber, shards, backlog: first.backlog, addAcknowledgement: acknowledgements.add };
+  return { redis, subscriber, shards, backlog: first.backlog, addAcknowledgement };
 }
 
 /** An upload as it was received. */

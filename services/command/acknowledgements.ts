@@ -72,6 +72,17 @@ export async function acknowledge(context: AcknowledgementContext, job: QueuedAc
   }
 }
 
+/** Records an acknowledgement at once if a request of this process waits for it; its job then changes nothing. */
+export async function acknowledgeWatched(context: AcknowledgementContext, text: string): Promise<void> {
+  try {
+    const job = JSON.parse(text) as QueuedAcknowledgement;
+    const { id } = parseAcknowledgement(job.text) ?? {};
+    if (id !== undefined && context.events.isWatched(id)) await acknowledge(context, job);
+  } catch (error) {
+    context.logger.debug({ err: error }, 'acknowledgement not recorded yet; its job follows');
+  }
+}
+
 const reasonForm = /^[A-Z_]{1,64}$/;
 /** Within this time of a publication, a confirmation of the previous list may still be in flight. */
 const inFlightSeconds = 2;

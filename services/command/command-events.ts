@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
+import { acknowledgementsChannel } from '@odograph/contracts/queues';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
@@ -33,6 +34,10 @@ export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
   /** Starts a watch; call it before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
+  /** Whether a request of this process watches a command. */
+  isWatched(commandId: string): boolean;
+  /** Calls `listener` with each acknowledgement that a broker or gateway receives; its job in the queue comes later. */
+  onAcknowledgement(listener: (text: string) => void): void;
   close(): void;
 }
 
@@ -91,7 +96,9 @@ export function openCommandEvents(
   changes: Pick<ChangeAnnouncer, 'announceSoon'>,
 ): CommandEvents {
   const channel = `${config.QUEUE_PREFIX}:commands`;
+  const acknowledgements = acknowledgementsChannel(config.QUEUE_PREFIX);
   const origin = randomUUID();
+  const watched = new Set<string>();
   /** Emits the ends of commands by vehicle id. */
   const ends = new EventEmitter().setMaxListeners(0);
   const notify = (end: CommandEnd) => ends.emit(String(end.vehicleId), end);
@@ -99,11 +106,11 @@ export function openCommandEvents(
   const subscriber = connectRedis(config.REDIS_URL, logger);
   subscriber.on('ready', () => {
     subscriber
-      .subscribe(channel)
+      .subscribe(channel, acknowledgements)
       .catch((error: unknown) => logger.warn({ err: error }, 'subscription to command announcements failed; polling'));
   });
-  subscriber.on('message', (_channel: string, text: string) => {
-    const end = parseEnd(text, origin);
+  subscriber.on('message', (from: string, text: string) => {
+    const end = from === channel ? parseEnd(text, origin) : undefined;
     if (end) notify(end);
   });
 
@@ -121,7 +128,20 @@ export function openCommandEvents(
     watch(vehicleId, commandId) {
       const { notify: listener, ...watch } = createWatch(commandId);
       ends.on(String(vehicleId), listener);
-      return { ...watch, stop: () => ends.off(String(vehicleId), listener) };
+      watched.add(commandId);
+      return {
+        ...watch,
+        stop() {
+          ends.off(String(vehicleId), listener);
+          watched.delete(commandId);
+        },
+      };
+    },
+    isWatched: (commandId) => watched.has(commandId),
+    onAcknowledgement(listener) {
+      subscriber.on('message', (from: string, text: string) => {
+        if (from === acknowledgements) listener(text);
+      });
     },
     close: () => subscriber.disconnect(),
   };

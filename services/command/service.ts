@@ -9,7 +9,7 @@ import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { DeviceMessenger } from '@odograph/sessions/presence';
-import { type AcknowledgementContext, acknowledge } from './acknowledgements.ts';
+import { type AcknowledgementContext, acknowledge, acknowledgeWatched } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
 import { endCommand, endOverdueCommands, findBeyondDeadline } from './commands.ts';
 import { startKeyDelivery } from './key-delivery.ts';
@@ -53,6 +53,7 @@ function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, con
     onFailure: (error, jobId) => logger.warn({ err: error, jobId }, 'acknowledgement failed; trying again'),
   });
   onStop('acknowledgements', () => worker.close());
+  context.events.onAcknowledgement((text) => void acknowledgeWatched(context, text));
 }
 
 /** Remote vehicle actions and key lists. */

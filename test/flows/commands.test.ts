@@ -60,20 +60,24 @@ it.each([
   expect(row?.ended_at).toBeInstanceOf(Date);
 });
 
-it('answers with an acknowledgement that the command service takes from the queue only after its PUBACK', async () => {
+it('answers with an acknowledgement before the command service takes it from the queue, which then changes nothing', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   await queue.pause();
-  const lock = fixture.act('lock', vehicle);
   try {
+    const lock = fixture.act('lock', vehicle);
     const { id } = await device.next();
     await device.acknowledge({ id, ok: true });
-    await fixture.expectState(vehicle, 'sent');
+    expect((await lock).body).toEqual({ Status: 'CLOSED' });
+    expect(await countUnfinishedJobs(queue)).toBe(1);
   } finally {
     await queue.resume();
   }
-  expect((await lock).body).toEqual({ Status: 'CLOSED' });
+  await queueIsEmpty();
   await fixture.expectState(vehicle, 'acknowledged');
+  const { rows } = await sql`select outcome from audit where subject = ${`vehicle:${vehicle.id}`}
+    order by position`.execute(fixture.platform.db);
+  expect(rows).toEqual([{ outcome: 'requested' }, { outcome: 'acknowledged' }]);
 });
 
 it('answers honk with a body of no bytes', async () => {
