@@ -31,6 +31,7 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
       'Topic',
     ],
   ],
+  es: ['Broker', 'Bytes', 'Device ID', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
   fr: [
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Broker', 'Console'],
     ...['Description', 'Device ID', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude'],
