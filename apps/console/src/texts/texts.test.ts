@@ -38,6 +38,22 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
     ...['Longitude', 'Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions'],
     ...['Source', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
+  it: [
+    ...[
+      'Account',
+      'Audit',
+      'Broker',
+      'Console',
+      'Device ID',
+      'Diesel',
+      'File',
+      'Gateway',
+      'Geofence',
+      'Host',
+      'Jamming',
+    ],
+    ...['Password', 'Topic', 'byte {offset}', 'no'],
+  ],
 };
 
 /** Texts that may be more than twice as long as in English. */
