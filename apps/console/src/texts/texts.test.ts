@@ -8,52 +8,29 @@ import { formatMessage, splitKey, type TextTable } from './messages.ts';
 const sameEverywhere: readonly string[] = [
   ...['Bluetooth', 'CAN', 'CSV', 'GBFS', 'GPX', 'GeoJSON', 'IMEI', 'NDJSON', 'Odograph', 'OwnTracks', 'Parquet'],
   ...['Redis', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'URI', 'URL', 'UTC', 'VIN', 'appId', 'appKey', 'flespi'],
-  ...['Webhook', 'Webhooks', 'limit_messages', '–', 'durable'],
+  ...['Broker', 'Device ID', 'Webhook', 'Webhooks', 'limit_messages', '–', 'durable'],
   ...['{action}: {plate}?', '{name}: {value}', '{subject}: {done}'],
 ];
 
 /** Words that a language has in common with English. */
 const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   de: [
-    ...['Administrator', 'Alarm', 'Audit', 'Broker', 'Bytes', 'Details', 'Device ID', 'Diesel', 'Format', 'Gateway'],
-    ...[
-      'Host',
-      'Hybrid',
-      'Live',
-      'Moped',
-      'Name',
-      'Pause',
-      'Person',
-      'Port',
-      'Link',
-      'Radius, {unit}',
-      'Secret',
-      'Topic',
-    ],
+    ...['Administrator', 'Alarm', 'Audit', 'Bytes', 'Details', 'Diesel', 'Format', 'Gateway', 'Host', 'Hybrid', 'Live'],
+    ...['Link', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret', 'Topic'],
   ],
-  es: ['Broker', 'Bytes', 'Device ID', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
+  es: ['Bytes', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
   fr: [
-    ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Broker', 'Console'],
-    ...['Description', 'Device ID', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude'],
-    ...['Longitude', 'Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions'],
-    ...['Source', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
+    ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Console'],
+    ...['Description', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude', 'Longitude'],
+    ...['Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions', 'Source'],
+    ...['Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
   it: [
-    ...[
-      'Account',
-      'Audit',
-      'Broker',
-      'Console',
-      'Device ID',
-      'Diesel',
-      'File',
-      'Gateway',
-      'Geofence',
-      'Host',
-      'Jamming',
-    ],
-    ...['Password', 'Topic', 'byte {offset}', 'no'],
+    ...['Account', 'Audit', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Password', 'Topic'],
+    ...['byte {offset}', 'no'],
   ],
+  pl: ['Administrator', 'Alarm', 'Diesel', 'Format', 'Host', 'Immobilizer', 'Model', 'Operator', 'Port', 'test'],
+  pt: ['Altitude', 'Bytes', 'Gateway', 'Interface', 'Latitude', 'Longitude', 'Manual', 'Tokens', 'byte {offset}'],
 };
 
 /** Texts that may be more than twice as long as in English. */
