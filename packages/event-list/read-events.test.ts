@@ -42,6 +42,11 @@ async function insertCommand(trx: Kysely<Tables> = db): Promise<string> {
 const endCommand = (id: string, state: 'acknowledged' | 'unknown', trx: Kysely<Tables> = db) =>
   trx.updateTable('command').set({ state, ended_at: new Date() }).where('id', '=', id).execute();
 
+const ofBooking = () => ({
+  ...{ application_id: application.id, vehicle_id: Number(vehicle.id), user_id: 'driver', account_id: null },
+  ...{ type: 'BOOKING' as const, authorization_id: randomUUID() },
+});
+
 let second = 12;
 /** Stores a reading with its change, as ingest does. */
 async function storeReading(trx: Kysely<Tables>): Promise<void> {
@@ -143,10 +148,7 @@ describe('the list of events', () => {
   });
 
   it('holds what happens to a booking, its end by time included', async () => {
-    const values = {
-      ...{ application_id: application.id, vehicle_id: Number(vehicle.id), user_id: 'driver', account_id: null },
-      ...{ type: 'BOOKING' as const, authorization_id: randomUUID() },
-    };
+    const values = ofBooking();
     const book = async (fromMs: number, untilMs: number) =>
       db
         .insertInto('booking')
@@ -171,6 +173,42 @@ describe('the list of events', () => {
       ['booking.ended', id, 'DELETED'],
       ['booking.ended', past.id, 'ENDED'],
     ]);
+  });
+
+  it('holds once that a booking begins soon, and that its vehicle is driven on after its end', async () => {
+    const minute = 60_000;
+    const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
+    const book = async (starts_at: Date, ends_at: Date): Promise<string> => {
+      const values = { ...ofBooking(), starts_at, ends_at };
+      return (await db.insertInto('booking').values(values).returning('id').executeTakeFirstOrThrow()).id;
+    };
+    const overdue = await book(at(-60 * minute), at(-20 * minute));
+    const soon = await book(at(20 * minute), at(40 * minute));
+    await book(at(50 * minute), at(60 * minute));
+    const isDriven = async (until: Date) =>
+      sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km)
+        values (${Number(vehicle.id)}, ${at(-30 * minute)}, ${until}, ${until}, true, false, 1)`.execute(db);
+    await isDriven(at(-15 * minute));
+    for (let n = 0; n < 2; n += 1) await sql`select record_booking_times()`.execute(db);
+    await sql`delete from trip where vehicle_id = ${Number(vehicle.id)}`.execute(db);
+    await isDriven(at(-5 * minute));
+    for (let n = 0; n < 2; n += 1) await sql`select record_booking_times()`.execute(db);
+    const recorded = async () =>
+      (await read())
+        .filter(({ type }) => type === 'booking.starting' || type === 'booking.overdue')
+        .map(({ type, json }) => [type, dataOf(json).bookingId]);
+    const expected = [
+      ['booking.starting', soon],
+      ['booking.overdue', overdue],
+    ];
+    expect(await recorded()).toEqual(expected);
+    await db
+      .updateTable('booking')
+      .set({ starts_at: at(25 * minute) })
+      .where('id', '=', soon)
+      .execute();
+    await sql`select record_booking_times()`.execute(db);
+    expect(await recorded()).toEqual([...expected, ['booking.starting', soon]]);
   });
 
   it('merges readings and other events in one order, the same in pages of any size and from any filter', async () => {

@@ -114,6 +114,7 @@ const partners = {
   HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',
   TELTONIKA_TLS_PORT: 'MQTT_TLS_CERTIFICATE',
   SMTP_URL: 'MAIL_FROM',
+  ALERT_EMAIL: 'SMTP_URL',
 } as const;
 
 /** Names the partners that are missing; a port of 0 is closed and needs none. */

@@ -230,6 +230,11 @@ export const Settings = Type.Object({
     description: 'its interface: photon, nominatim or pelias',
   }),
   GEOCODER_REQUESTS_PER_SECOND: whole(1, 'of all processes; public servers permit one', undefined, 1, 100),
+  ALERT_EMAIL: optional('^[^\\s<>@,]+@[A-Za-z0-9.-]+$', {
+    rule: 'must be an e-mail address',
+    description:
+      'address of the operator, to which each process reports a state in /health that fails for more than a minute ([notifications.md](notifications.md#faults-of-the-platform))',
+  }),
   HOME_ASSISTANT_MQTT_URL: mqttUrl(
     'broker of Home Assistant, with user and password ([home-assistant.md](home-assistant.md))',
   ),

@@ -26,6 +26,7 @@ import {
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { startTracing } from '@odograph/runtime/tracing';
 import { type Allowances, prepareEngines, requireReadableValues } from './engines.ts';
+import { watchHealth } from './health-alerts.ts';
 import { checkDataDirectory, readRedisFaults } from './start-checks.ts';
 
 /** A running platform. */
@@ -72,6 +73,7 @@ async function open(
   shutdownHooks.add('http', () => http.close());
   // Listening comes last, so that no request meets a service that is not ready.
   for (const service of running.values()) await service.ready?.();
+  watchHealth(host, running);
   await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
   const address = http.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : resolved.HTTP_PORT;
