@@ -28,7 +28,13 @@ export interface Viewer {
   readonly applicationIds?: readonly number[];
   /** Limits the vehicles to those granted to this user. */
   readonly userId?: string;
+  /** Limits the vehicles to those that are, for each of these lists, in one of its groups or below it. */
+  readonly groups?: readonly (readonly string[])[];
 }
+
+/** Limits the vehicles of a viewer to those of a group, if one is given: the filter of a list. */
+export const withinGroup = (viewer: Viewer, groupId: string | undefined): Viewer =>
+  groupId === undefined ? viewer : { ...viewer, groups: [...(viewer.groups ?? []), [groupId]] };
 
 /** The roles of operators. Every role includes the rights of those before it. */
 export const operatorRoles = ['viewer', 'operator', 'administrator'] as const;

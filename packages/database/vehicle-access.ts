@@ -2,6 +2,7 @@ import { type Caller, type Operator, seesApplication, type Viewer } from '@odogr
 import { Failure } from '@odograph/contracts/failures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
+import { inGroups } from './vehicle-groups.ts';
 
 const vehicleIdForm = /^[1-9]\d{9}$/;
 const maxInteger = 2_147_483_647;
@@ -69,9 +70,9 @@ export function accessibleTo(caller: Caller, act: VehicleAct = 'read'): RawBuild
 
 /**
  * The access rule of a person who may see vehicles of several applications: SQL on the alias `vehicle`, which is true for the
- * vehicles that the person sees and that are not deleted.
+ * vehicles that the person sees and that are not deleted, in the groups that the viewer is limited to.
  */
-export function visibleTo({ applicationIds, userId }: Viewer): RawBuilder<boolean> {
+export function visibleTo({ applicationIds, userId, groups = [] }: Viewer): RawBuilder<boolean> {
   const ofApplications =
     applicationIds === undefined ? sql`` : sql`and vehicle.application_id = any (${[...applicationIds]}::integer[])`;
   const granted =
@@ -79,7 +80,8 @@ export function visibleTo({ applicationIds, userId }: Viewer): RawBuilder<boolea
       ? sql``
       : sql`and exists (select from vehicle_access
           where vehicle_access.user_id = ${userId} and vehicle_access.vehicle_id = vehicle.id)`;
-  return sql<boolean>`(vehicle.deleted_at is null ${ofApplications} ${granted})`;
+  const inEach = groups.map((ids) => sql` and ${inGroups(ids)}`);
+  return sql<boolean>`(vehicle.deleted_at is null ${ofApplications} ${granted} ${inEach.length > 0 ? sql.join(inEach, sql` `) : sql``})`;
 }
 
 /** A vehicle that the caller has access to. */

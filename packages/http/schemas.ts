@@ -123,6 +123,16 @@ const vehicleId = { description: 'vehicle identifier', examples: ['1000000001'] 
 export const DeviceId = text(1, 256, { description: 'device identifier', examples: ['unit-0001'] });
 export const VehicleId = Type.String({ minLength: 1, maxLength: 256, ...vehicleId });
 
+/** A filter of lists; a group that the person does not see has no vehicles. */
+export const GroupFilter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'only vehicles of this group and of the groups below it',
+    examples: ['0197a1de-5f0e-7000-8000-000000000007'],
+  }),
+);
+
 const flagPattern = '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|1|0)$';
 
 /** A Boolean of a request: as JSON, or as `true`, `false`, `1` or `0` in any case. Null and empty values are refused. */

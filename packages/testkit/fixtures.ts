@@ -232,3 +232,17 @@ export async function linkDevice(db: Database, deviceId: string, vehicleId: stri
 export function createImei(): string {
   return String(randomInt(10 ** 7, 10 ** 8)).padStart(8, '0') + String(randomInt(10 ** 7)).padStart(7, '0');
 }
+
+/** Creates a group with vehicles. @returns its id */
+export async function createGroup(
+  db: Database,
+  application: { id: number },
+  { parentId = null, vehicleIds = [] }: { parentId?: string | null; vehicleIds?: readonly string[] } = {},
+): Promise<string> {
+  const { rows } = await sql<{ id: string }>`insert into vehicle_group (application_id, parent_id, name)
+    values (${application.id}, ${parentId}, 'group') returning id`.execute(db);
+  const id = rows[0]?.id ?? '';
+  await sql`insert into vehicle_group_member
+    select ${id}::uuid, unnest(${vehicleIds.map(Number)}::integer[])`.execute(db);
+  return id;
+}

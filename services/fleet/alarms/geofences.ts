@@ -117,6 +117,15 @@ export async function endAlarms(db: Database, condition: RawBuilder<boolean>): P
   return rows.map(({ id }) => id);
 }
 
+/** SQL on `alarm` that is true if its rule no longer applies to its vehicle. */
+export const isUncovered: RawBuilder<boolean> = sql<boolean>`(
+  not (select all_vehicles from alarm_rule where alarm_rule.id = alarm.rule_id)
+  and not exists (select from alarm_rule_vehicle as one
+    where one.rule_id = alarm.rule_id and one.vehicle_id = alarm.vehicle_id)
+  and not exists (select from vehicle_group_member as one where one.vehicle_id = alarm.vehicle_id
+    and one.group_id in (select groups_below(array(
+      select group_id from alarm_rule_group where rule_id = alarm.rule_id)))))`;
+
 const geofenceColumns = sql`jsonb_strip_nulls(jsonb_build_object('id', geofence.id, 'appId', application.app_id,
   'name', geofence.name, 'geometry', geofence.geometry, 'radiusMetres', geofence.radius_metres)) as one`;
 

@@ -1,5 +1,5 @@
 import type { AlarmKind } from '@odograph/contracts/alarms';
-import type { Caller, Viewer } from '@odograph/contracts/caller';
+import { type Caller, type Viewer, withinGroup } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
@@ -9,7 +9,7 @@ import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isoTime } from '@odograph/database/iso-time';
 import { accessibleTo, parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofences.ts';
+import { endAlarms, firstRow, following, isUncovered, ofApplications, requireUuid, seesVehicles } from './geofences.ts';
 import type { AlarmRule, AlarmsQuery, Parameters } from './schemas.ts';
 
 /** Rules of an application, all of which each of its readings may be compared with. */
@@ -22,16 +22,20 @@ export async function listRules(
   { after, limit }: { after?: string | undefined; limit: number },
 ): Promise<AlarmRule[]> {
   const isVisible = sql`((rule.all_vehicles and ${seesVehicles(viewer)}) or ${viewer.userId === undefined}
-    or visible.ids <> '[]')`;
+    or visible.ids <> '[]' or exists (select from vehicle join vehicle_group_member as member on member.vehicle_id = vehicle.id
+      where member.group_id in (select groups_below(named.ids)) and ${visibleTo(viewer)}))`;
   const { rows } = await sql<{ one: AlarmRule }>`
     select jsonb_strip_nulls(jsonb_build_object('id', rule.id, 'appId', application.app_id, 'name', rule.name,
       'kind', rule.kind, 'parameters', rule.parameters || jsonb_build_object('geofenceId', rule.geofence_id),
-      'vehicleIds', case when not rule.all_vehicles then visible.ids end,
+      'vehicleIds', case when not rule.all_vehicles and (visible.ids <> '[]' or named.ids = '{}') then visible.ids end,
+      'groupIds', case when named.ids <> '{}' then to_jsonb(named.ids) end,
       'activeFrom', ${isoTime('rule.active_from', 'microseconds')})) as one
     from alarm_rule as rule join application on application.id = rule.application_id
     cross join lateral (select coalesce(jsonb_agg(vehicle.id::text order by vehicle.id), '[]') as ids
       from alarm_rule_vehicle as listed join vehicle on vehicle.id = listed.vehicle_id
       where listed.rule_id = rule.id and ${visibleTo(viewer)}) as visible
+    cross join lateral (
+      select array(select group_id from alarm_rule_group where rule_id = rule.id order by group_id) as ids) as named
     where rule.deleted_at is null and ${ofApplications('rule.application_id', viewer)}
       and ${following('rule.id', after)} and ${isVisible}
     order by rule.id limit ${limit}`.execute(db);
@@ -43,9 +47,13 @@ export interface RuleFields {
   readonly name: string;
   readonly kind: AlarmKind;
   readonly parameters: Parameters;
-  /** Undefined for all vehicles of the application. */
   readonly vehicleIds: readonly number[] | undefined;
+  /** Without vehicles and groups, it applies to all vehicles of the application. */
+  readonly groupIds: readonly string[] | undefined;
 }
+
+const isForAll = ({ vehicleIds, groupIds }: Pick<RuleFields, 'vehicleIds' | 'groupIds'>): boolean =>
+  vehicleIds === undefined && groupIds === undefined;
 
 async function requireGeofence(db: Database, applicationId: number, { geofenceId }: Parameters) {
   if (geofenceId === undefined) return null;
@@ -66,14 +74,24 @@ export async function createRule(db: Database, applicationId: number, fields: Ru
     db,
     sql<{ id: string }>`insert into alarm_rule (application_id, name, kind, parameters, geofence_id, all_vehicles)
       select ${applicationId}, ${fields.name}, ${fields.kind}, ${parametersOf(fields)}::jsonb, ${geofenceId}::uuid,
-        ${fields.vehicleIds === undefined}::boolean
+        ${isForAll(fields)}::boolean
       where (select count(*) from alarm_rule where application_id = ${applicationId} and deleted_at is null)
         < ${maxRules}
       returning id`,
   );
   if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxRules} alarm rules`);
   await addVehicles(db, row.id, fields.vehicleIds ?? []);
+  await addGroups(db, applicationId, row.id, fields.groupIds ?? []);
   return row.id;
+}
+
+/** @throws Failure INVALID_PARAMETER for a group of another application, or none */
+async function addGroups(db: Database, applicationId: number, ruleId: string, groupIds: readonly string[]) {
+  const ids = [...new Set(groupIds.map((id) => id.toLowerCase()))];
+  const { numAffectedRows } = await sql`insert into alarm_rule_group (rule_id, group_id)
+    select ${ruleId}::uuid, id from vehicle_group
+    where id = any(${ids.filter(isUuid)}::uuid[]) and application_id = ${applicationId}`.execute(db);
+  if (numAffectedRows !== BigInt(ids.length)) throw invalidParameter('groupIds', 'names no group of the application');
 }
 
 async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly number[]): Promise<void> {
@@ -82,18 +100,20 @@ async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly nu
     select ${ruleId}, one from unnest(${[...vehicleIds]}::integer[]) as one on conflict do nothing`.execute(db);
 }
 
-/** Locks a rule. @returns also the vehicles it lists @throws Failure NOT_FOUND, also for one of another application */
+/** Locks a rule. @returns also its vehicles and groups @throws Failure NOT_FOUND, also for one of another application */
 export async function lockRule(db: Database, applicationId: number, id: string) {
   await raiseIngestBarrier(db);
   const row = await firstRow(
     db,
-    sql<{ kind: AlarmKind; vehicleIds: number[] | null }>`select kind, case when not all_vehicles then array(
-        select vehicle_id from alarm_rule_vehicle where rule_id = alarm_rule.id) end as "vehicleIds"
+    sql<{ kind: AlarmKind; vehicleIds: number[] | null; groupIds: string[] | null }>`select kind,
+        case when not all_vehicles then array(
+          select vehicle_id from alarm_rule_vehicle where rule_id = alarm_rule.id) end as "vehicleIds",
+        (select array_agg(group_id) from alarm_rule_group where rule_id = alarm_rule.id) as "groupIds"
       from alarm_rule where id = ${requireUuid(id)} and application_id = ${applicationId} and deleted_at is null
       for update`,
   );
   if (!row) throw new Failure('NOT_FOUND');
-  return { kind: row.kind, vehicleIds: row.vehicleIds ?? undefined };
+  return { kind: row.kind, vehicleIds: row.vehicleIds ?? undefined, groupIds: row.groupIds ?? undefined };
 }
 
 /**
@@ -110,22 +130,23 @@ export async function updateRule(db: Database, applicationId: number, id: string
       where id = ${id} and (parameters, geofence_id)
         is distinct from (${parametersOf(fields)}::jsonb, ${geofenceId}::uuid) returning id`,
   );
-  const { vehicleIds } = fields;
-  await sql`update alarm_rule set name = ${fields.name}, all_vehicles = ${vehicleIds === undefined}
-    where id = ${id}`.execute(db);
+  const { vehicleIds = [], groupIds = [] } = fields;
+  await sql`update alarm_rule set name = ${fields.name}, all_vehicles = ${isForAll(fields)} where id = ${id}`.execute(
+    db,
+  );
   await sql`delete from alarm_rule_vehicle where rule_id = ${id}
-    and vehicle_id <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
-  await addVehicles(db, id, vehicleIds ?? []);
-  const isEnded = changed
-    ? sql<boolean>`true`
-    : sql<boolean>`${vehicleIds !== undefined} and vehicle_id <> all(${[...(vehicleIds ?? [])]}::integer[])`;
-  return endAlarms(db, sql<boolean>`rule_id = ${id} and ${isEnded}`);
+    and vehicle_id <> all(${[...vehicleIds]}::integer[])`.execute(db);
+  await addVehicles(db, id, vehicleIds);
+  await sql`delete from alarm_rule_group where rule_id = ${id}`.execute(db);
+  await addGroups(db, applicationId, id, groupIds);
+  return endAlarms(db, sql<boolean>`rule_id = ${id} and ${changed ? sql<boolean>`true` : isUncovered}`);
 }
 
 /** Deletes a rule that lockRule returned, and ends its alarms, which stay. @returns the ids of the alarms that ended */
 export async function deleteRule(db: Database, id: string): Promise<string[]> {
   await sql`update alarm_rule set deleted_at = clock_timestamp(), geofence_id = null where id = ${id}`.execute(db);
   await sql`delete from alarm_rule_vehicle where rule_id = ${id}`.execute(db);
+  await sql`delete from alarm_rule_group where rule_id = ${id}`.execute(db);
   return endAlarms(db, sql<boolean>`rule_id = ${id}`);
 }
 
@@ -161,7 +182,11 @@ function filtersOf({ vehicleId, ruleId, kind, state, acknowledged, from, until, 
 
 /** Lists alarms, the newest first. @throws Failure INVALID_PARAMETER */
 export async function listAlarms(db: Database, viewer: Viewer, query: AlarmsQuery, limit: number) {
-  const conditions = [visibleTo(viewer), ofApplications('alarm.application_id', viewer), ...filtersOf(query)];
+  const conditions = [
+    visibleTo(withinGroup(viewer, query.group)),
+    ofApplications('alarm.application_id', viewer),
+    ...filtersOf(query),
+  ];
   const isListed = sql.join(conditions, sql` and `);
   return selectAlarms(db, sql`${isListed} order by alarm.raised_at desc, alarm.id desc limit ${limit}`);
 }

@@ -1,5 +1,5 @@
 import { createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createOperator, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createGroup, createOperator, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
@@ -182,6 +182,36 @@ describe('alarm rules', () => {
     await api.put(`/v1/x/alarm-rules/${id}`, { ...fields, vehicleIds: [one.id] });
     expect((await api.get(`/v1/x/alarms?ruleId=${id}&state=open`)).body.alarms).toMatchObject([{ id: kept }]);
     expect((await api.get(`/v1/x/alarms?ruleId=${id}&state=cleared`)).body.alarms).toMatchObject([{ id: ended }]);
+  });
+
+  it('for groups end the alarms of vehicles that leave, and are made by applications alone', async () => {
+    const [one, other] = [await createVehicle(db, application), await createVehicle(db, application)];
+    const groupIds = [await createGroup(db, application, { vehicleIds: [one.id, other.id] })];
+    const rule = { name: 'vans', kind: 'crash', groupIds };
+    const id = await createRule(rule);
+    const { rules } = (await api.get('/v1/x/alarm-rules?limit=1000')).body;
+    const listed = rules.find((found: { id: string }) => found.id === id);
+    expect(listed).toMatchObject({ groupIds });
+    expect(listed).not.toHaveProperty('vehicleIds');
+    for (const vehicle of [one, other]) await raise(id, vehicle.id);
+    const open = async () =>
+      (await api.get(`/v1/x/alarms?ruleId=${id}&state=open&group=${groupIds[0]}`)).body.alarms.map(
+        (alarm: { vehicleId: string }) => alarm.vehicleId,
+      );
+    expect((await open()).toSorted()).toEqual([one.id, other.id].toSorted());
+    await api.put(`/v1/x/groups/${groupIds[0]}/vehicles`, { vehicleIds: [other.id] });
+    expect(await open()).toEqual([other.id]);
+    const manager = await createUser(db, application, { vehicleIds: [one.id, other.id], role: 'manager' });
+    expect(answerOf(await as(manager.token).put(`/v1/x/alarm-rules/${id}`, rule))[1]).toBe('UNAUTHORIZED');
+    expect(answerOf(await as(manager.token).post('/v1/x/alarm-rules', rule))[1]).toBe('UNAUTHORIZED');
+    const foreignGroup = await createGroup(db, await createApplication(db));
+    for (const group of [foreignGroup, 'nonsense']) {
+      const answer = await api.post('/v1/x/alarm-rules', { ...rule, groupIds: [group] });
+      expect(answerOf(answer)).toEqual([400, 'INVALID_PARAMETER', 'groupIds']);
+    }
+    expect(answerOf(await api.delete(`/v1/x/groups/${groupIds[0]}`))[1]).toBe('IN_USE');
+    await api.delete(`/v1/x/alarm-rules/${id}`);
+    expect((await api.delete(`/v1/x/groups/${groupIds[0]}`)).status).toBe(200);
   });
 
   it('are at most 100 in an application', async () => {

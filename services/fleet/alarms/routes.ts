@@ -81,20 +81,21 @@ function addAlarmList(http: Http, { db }: Fleet): void {
 }
 
 /**
- * Checks that the caller may decide for vehicles; a rule for all of them needs the application itself or an operator.
+ * Checks that the caller may decide for vehicles; a rule for all of them or for groups needs the application itself or an
+ * operator.
  * @param ifHidden the failure for a vehicle that the caller has no access to
  * @throws Failure UNAUTHORIZED, or `ifHidden`
  */
 async function requireVehicles(
   db: Database,
   caller: Caller,
-  vehicleIds: readonly number[] | undefined,
+  { vehicleIds = [], groupIds = [] }: Pick<queries.RuleFields, 'vehicleIds' | 'groupIds'>,
   ifHidden: 'UNKNOWN_VEHICLE' | 'NOT_FOUND' = 'UNKNOWN_VEHICLE',
 ): Promise<void> {
-  if (vehicleIds === undefined) {
-    if (caller.userId !== undefined) throw new Failure('UNAUTHORIZED', 'a user names the vehicles of a rule');
-    return;
+  if (caller.userId !== undefined && (vehicleIds.length === 0 || groupIds.length > 0)) {
+    throw new Failure('UNAUTHORIZED', 'a user names the vehicles of a rule');
   }
+  if (vehicleIds.length === 0) return;
   const { rows } = await sql<{ permitted: boolean }>`select ${accessibleTo(caller, 'manage')} as permitted
     from vehicle where id = any(${[...vehicleIds]}::integer[]) and ${accessibleTo(caller)}`.execute(db);
   if (rows.length < new Set(vehicleIds).size) throw new Failure(ifHidden);
@@ -102,14 +103,14 @@ async function requireVehicles(
 }
 
 /** @throws Failure INVALID_PARAMETER, UNKNOWN_VEHICLE */
-function toRuleFields({ name, kind, parameters = {}, vehicleIds }: schemas.NewAlarmRule): queries.RuleFields {
+function toRuleFields({ name, kind, parameters = {}, vehicleIds, groupIds }: schemas.NewAlarmRule): queries.RuleFields {
   requireParameters(kind, parameters);
   const parsed = vehicleIds?.map((id) => {
     const number = parseVehicleId(id);
     if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
     return number;
   });
-  return { name, kind, parameters, vehicleIds: parsed };
+  return { name, kind, parameters, vehicleIds: parsed, groupIds };
 }
 
 function addRuleCreation(http: Http, { db }: Fleet): void {
@@ -122,7 +123,7 @@ function addRuleCreation(http: Http, { db }: Fleet): void {
   http.post('/v1/x/alarm-rules', { schema: createRuleSchema }, async (request) => {
     const { caller } = request;
     const fields = toRuleFields(request.body);
-    await requireVehicles(db, caller, fields.vehicleIds);
+    await requireVehicles(db, caller, fields);
     return db.transaction().execute(async (trx) => {
       const id = await queries.createRule(trx, caller.applicationId, fields);
       await record(trx, request, 'alarm-rule.create', `alarm-rule:${id}`);
@@ -144,8 +145,8 @@ function addRuleChanges(http: Http, { db, changes }: Fleet): void {
     const fields = toRuleFields(request.body);
     const alarmIds = await db.transaction().execute(async (trx) => {
       const known = await queries.lockRule(trx, caller.applicationId, params.id);
-      await requireVehicles(trx, caller, known.vehicleIds, 'NOT_FOUND');
-      await requireVehicles(trx, caller, fields.vehicleIds);
+      await requireVehicles(trx, caller, known, 'NOT_FOUND');
+      await requireVehicles(trx, caller, fields);
       if (known.kind !== fields.kind) throw invalidParameter('kind', 'cannot change');
       const ended = await queries.updateRule(trx, caller.applicationId, params.id, fields);
       await record(trx, request, 'alarm-rule.change', `alarm-rule:${params.id}`);
@@ -164,8 +165,8 @@ function addRuleChanges(http: Http, { db, changes }: Fleet): void {
   http.delete('/v1/x/alarm-rules/:id', { schema: deleteRuleSchema }, async (request) => {
     const { caller, params } = request;
     const alarmIds = await db.transaction().execute(async (trx) => {
-      const { vehicleIds } = await queries.lockRule(trx, caller.applicationId, params.id);
-      await requireVehicles(trx, caller, vehicleIds, 'NOT_FOUND');
+      const known = await queries.lockRule(trx, caller.applicationId, params.id);
+      await requireVehicles(trx, caller, known, 'NOT_FOUND');
       const ended = await queries.deleteRule(trx, params.id);
       await record(trx, request, 'alarm-rule.delete', `alarm-rule:${params.id}`);
       return ended;

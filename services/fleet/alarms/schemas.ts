@@ -1,7 +1,8 @@
 import { type AlarmParameterName, alarmKinds } from '@odograph/contracts/alarms';
 import { maximumGeofencePoints } from '@odograph/contracts/geofences';
-import { moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
+import { GroupFilter, moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static, type TSchema } from 'typebox';
+import { GroupId } from '../groups/schemas.ts';
 
 const uuid = (description: string) =>
   Type.String({ maxLength: 256, description, examples: ['0197a1de-5f0e-7000-8000-000000000005'] });
@@ -69,6 +70,7 @@ export const Parameters = Type.Partial(
 export type Parameters = Static<typeof Parameters>;
 
 const maxVehiclesPerRule = 1000;
+const maxGroupsPerRule = 100;
 export const NewAlarmRule = Type.Object({
   name,
   kind: word(alarmKinds),
@@ -77,7 +79,14 @@ export const NewAlarmRule = Type.Object({
     Type.Array(VehicleId, {
       minItems: 1,
       maxItems: maxVehiclesPerRule,
-      description: 'the vehicles it applies to; left out for all vehicles of the application',
+      description: 'the vehicles it applies to; without vehicles and groups, all vehicles of the application',
+    }),
+  ),
+  groupIds: Type.Optional(
+    Type.Array(GroupId, {
+      minItems: 1,
+      maxItems: maxGroupsPerRule,
+      description: 'groups: it applies to their vehicles and to those of the groups below them, also to later ones',
     }),
   ),
 });
@@ -89,7 +98,12 @@ export const AlarmRule = Type.Object(
     name: Type.String(),
     kind: word(alarmKinds),
     parameters: Parameters,
-    vehicleIds: Type.Optional(Type.Array(VehicleId, { description: 'left out for all vehicles of the application' })),
+    vehicleIds: Type.Optional(Type.Array(VehicleId, { description: 'the listed ones' })),
+    groupIds: Type.Optional(
+      Type.Array(GroupId, {
+        description: 'without vehicles and groups, it applies to all vehicles of the application',
+      }),
+    ),
     activeFrom: moment('of its creation or last change: earlier readings do not count'),
   },
   { title: 'AlarmRule' },
@@ -103,6 +117,7 @@ export const ListQuery = Type.Object({
 });
 export const AlarmsQuery = Type.Object({
   vehicleId: Type.Optional(VehicleId),
+  group: GroupFilter,
   ruleId: Type.Optional(uuid('alarms of one rule')),
   kind: Type.Optional(word(alarmKinds)),
   state: Type.Optional(word(['open', 'cleared'] as const)),

@@ -6,7 +6,7 @@ import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { groupsBelow, lockGroups } from '@odograph/database/vehicle-groups';
 import { type RawBuilder, sql } from 'kysely';
-import { endAlarms, firstRow, ofApplications } from '../alarms/geofences.ts';
+import { endAlarms, firstRow, isUncovered, ofApplications } from '../alarms/geofences.ts';
 import type { Group, GroupChange, GroupWithVehicles, NewGroup } from './schemas.ts';
 
 /** Groups of an application, all of which a list shows. */
@@ -82,12 +82,8 @@ async function lockGroup(db: Database, applicationId: number, id: string): Promi
 const endUncovered = (db: Database, applicationId: number): Promise<string[]> =>
   endAlarms(
     db,
-    sql<boolean>`alarm.application_id = ${applicationId} and exists (select from alarm_rule_group where rule_id = alarm.rule_id)
-      and not exists (select from alarm_rule_vehicle as listed
-        where listed.rule_id = alarm.rule_id and listed.vehicle_id = alarm.vehicle_id)
-      and not exists (select from vehicle_group_member as member where member.vehicle_id = alarm.vehicle_id
-        and member.group_id in (select groups_below(array(
-          select group_id from alarm_rule_group where rule_id = alarm.rule_id))))`,
+    sql<boolean>`alarm.application_id = ${applicationId}
+      and exists (select from alarm_rule_group where rule_id = alarm.rule_id) and ${isUncovered}`,
   );
 
 /**

@@ -1,7 +1,7 @@
 import type { AlarmKind, AlarmParameters } from '@odograph/contracts/alarms';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { openSealer } from '@odograph/runtime/sealing';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createGroup, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { afterEachStatement } from '@odograph/testkit/statements';
 import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
@@ -243,6 +243,28 @@ describe('rules', () => {
     await sql`update alarm_rule set parameters = '{"limitKmh": 80}' where id = ${ruleId}`.execute(db);
     expect(await readsOfRules(() => upload(at(2, driving(90))))).toBe(1);
     expect(await intervalsOf(vehicle)).toEqual([[2, null]]);
+  });
+
+  it('for a group apply to the vehicles below it, from when a vehicle joins until it leaves', async () => {
+    const vehicle = await createVehicle(db, application);
+    const { upload } = storeOf(db, vehicle);
+    const parentId = await createGroup(db, application);
+    const child = await createGroup(db, application, { parentId });
+    const ruleId = await createRule('speed', { limitKmh: 100 }, { vehicles: [] });
+    await sql`insert into alarm_rule_group values (${ruleId}, ${parentId})`.execute(db);
+    await upload(at(0, driving(150)));
+    await sql`insert into vehicle_group_member values (${child}, ${Number(vehicle.id)})`.execute(db);
+    await upload(at(1, driving(150)), at(2, driving(50)));
+    await sql`update vehicle_group set parent_id = null where id = ${child}`.execute(db);
+    await upload(at(3, driving(150)));
+    await sql`update vehicle_group set parent_id = ${parentId} where id = ${child}`.execute(db);
+    await upload(at(4, driving(150)), at(5, driving(50)));
+    await sql`delete from vehicle_group where id = ${child}`.execute(db);
+    await upload(at(6, driving(150)));
+    expect(await intervalsOf(vehicle)).toEqual([
+      [1, 2],
+      [4, 5],
+    ]);
   });
 
   it('of other applications cost a batch no statement', async () => {

@@ -150,7 +150,9 @@ async function findRules(db: Database, applicationIds: readonly number[]): Promi
       geofence.geometry || jsonb_build_object('radiusMetres', geofence.radius_metres) as geofence,
       (extract(epoch from rule.active_from) * 1000000)::bigint as active_from_us,
       case when not rule.all_vehicles then array(
-        select vehicle_id from alarm_rule_vehicle where rule_id = rule.id) end as vehicles
+        select vehicle_id from alarm_rule_vehicle where rule_id = rule.id
+        union select vehicle_id from vehicle_group_member where group_id in (select groups_below(array(
+          select group_id from alarm_rule_group where rule_id = rule.id)))) end as vehicles
     from alarm_rule as rule left join geofence on geofence.id = rule.geofence_id
     where rule.application_id = any(${applicationIds}::integer[]) and rule.deleted_at is null
     order by rule.id`.execute(db);

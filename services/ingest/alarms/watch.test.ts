@@ -1,5 +1,11 @@
 import { type Database, openDatabase } from '@odograph/database/database';
-import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createDevice,
+  createGroup,
+  createVehicle,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -73,6 +79,29 @@ describe('a device without contact', () => {
       await clearSilent(trx);
       await raiseSilent(trx);
       expect(await alarms()).toEqual([[20, 2]]);
+    }));
+
+  it('raises the alarm of a rule for a group it is in, and none of a rule for another one', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      const { id, application_id } = await trx
+        .selectFrom('vehicle')
+        .select(['id', 'application_id'])
+        .where('id', '=', Number(vehicle.id))
+        .executeTakeFirstOrThrow();
+      const parentId = await createGroup(trx, { id: application_id });
+      await createGroup(trx, { id: application_id }, { parentId, vehicleIds: [vehicle.id] });
+      const other = await createGroup(trx, { id: application_id });
+      await sql`update alarm_rule set all_vehicles = false where application_id = ${application_id}`.execute(trx);
+      await contact(trx, vehicle, 50);
+      for (const [group, raised] of [
+        [other, 0],
+        [parentId, 1],
+      ] as const) {
+        await sql`insert into alarm_rule_group
+          select id, ${group}::uuid from alarm_rule where application_id = ${application_id}`.execute(trx);
+        await raiseSilent(trx);
+        expect((await alarms()).length, `vehicle ${id}`).toBe(raised);
+      }
     }));
 
   it('raises no alarm for an outage of the platform', () =>

@@ -1,3 +1,4 @@
+import type { AlarmKind } from '@odograph/contracts/alarms';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import { privacyIsOn } from '@odograph/database/reading-json';
@@ -18,7 +19,13 @@ const maxPauseSeconds = 120;
 const appliesToVehicle = sql`vehicle.application_id = rule.application_id and vehicle.deleted_at is null
   and not exists (select from application where application.id = rule.application_id and moving_since is not null)
   and (rule.all_vehicles or exists (select from alarm_rule_vehicle as one
-    where one.rule_id = rule.id and one.vehicle_id = vehicle.id))`;
+    where one.rule_id = rule.id and one.vehicle_id = vehicle.id) or exists (select from vehicle_group_member as one
+    where one.vehicle_id = vehicle.id and one.group_id = any (rule.group_ids)))`;
+
+/** SQL of the rules of a kind as `rule`. "offset 0" keeps PostgreSQL from looking for the groups once for each vehicle. */
+const rulesOf = (kind: AlarmKind) => sql`(select alarm_rule.*, array(select groups_below(array(
+      select group_id from alarm_rule_group where rule_id = alarm_rule.id))) as group_ids
+    from alarm_rule where kind = ${kind} and deleted_at is null offset 0) as rule`;
 
 async function idsOf(db: Database, statement: RawBuilder<{ id: string }>): Promise<string[]> {
   const { rows } = await statement.execute(db);
@@ -54,14 +61,14 @@ export function raiseSilent(db: Database): Promise<string[]> {
     db,
     sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, value)
       select rule.application_id, rule.id, vehicle.id, rule.kind, due.at, due.minutes
-      from alarm_rule as rule join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
+      from ${rulesOf('silent')} join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
       join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
       join vehicle_latest as latest on latest.vehicle_id = vehicle.id
       cross join alarm_watch
       cross join lateral (select minutes, greatest(latest.received_at, rule.active_from, alarm_watch.since,
           nullif(lower(device_link.period), '-infinity')) + minutes * interval '1 minute' as at
         from (select (rule.parameters ->> 'afterMinutes')::double precision as minutes) as given) as due
-      where rule.kind = 'silent' and rule.deleted_at is null and due.at <= now()
+      where due.at <= now()
         and not exists (select from alarm where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id
           and alarm.cleared_at is null)
       order by vehicle.id on conflict do nothing returning id`,
@@ -134,12 +141,11 @@ export function raiseUnanswered(db: Database): Promise<string[]> {
     db,
     sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, command_id)
       select rule.application_id, rule.id, vehicle.id, rule.kind, command.ended_at, command.id
-      from alarm_rule as rule join command on command.application_id = rule.application_id
+      from ${rulesOf('unanswered-command')} join command on command.application_id = rule.application_id
         and command.state in ('unknown', 'expired')
         and command.ended_at >= greatest(rule.active_from, now() - make_interval(days => ${commandDays}))
       join vehicle on vehicle.id = command.vehicle_id and ${appliesToVehicle}
-      where rule.kind = 'unanswered-command' and rule.deleted_at is null
-        and not exists (select from alarm where alarm.rule_id = rule.id and alarm.command_id = command.id)
+      where not exists (select from alarm where alarm.rule_id = rule.id and alarm.command_id = command.id)
       order by command.position on conflict do nothing returning id`,
   );
 }

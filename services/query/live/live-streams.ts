@@ -12,7 +12,7 @@ import { type EventFollower, EventFollowers, type FollowedEvents } from './event
 import { EventStream, type EventStreamOptions, parseLastEventId } from './event-stream.ts';
 import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
 import { LiveUpdates, type RecentEvent } from './live-updates.ts';
-import { findApplicationIds, findGrantedIds } from './queries.ts';
+import { findApplicationIds, findVisibleIds } from './queries.ts';
 
 const maxStreams = 1000;
 const maxStreamsPerPerson = 20;
@@ -191,8 +191,9 @@ export class LiveStreams {
   }
 
   async #findScope(viewer: Viewer): Promise<Scope> {
-    const { applicationIds, userId } = viewer;
-    const vehicleIds = userId === undefined ? undefined : new Set(await findGrantedIds(this.#options.db, viewer));
+    const { applicationIds, userId, groups } = viewer;
+    const seesAll = userId === undefined && groups === undefined;
+    const vehicleIds = seesAll ? undefined : new Set(await findVisibleIds(this.#options.db, viewer));
     return { applicationIds: applicationIds && new Set([...applicationIds].sort((a, b) => a - b)), vehicleIds };
   }
 

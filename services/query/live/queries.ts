@@ -70,8 +70,8 @@ export async function findApplicationIds(db: Database): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Finds the vehicles that are granted to a user. */
-export async function findGrantedIds(db: Database, viewer: Viewer): Promise<number[]> {
+/** Finds the vehicles that a person sees. */
+export async function findVisibleIds(db: Database, viewer: Viewer): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle where ${visibleTo(viewer)}
     order by vehicle.id`.execute(db);
   return rows.map(({ id }) => id);

@@ -2,6 +2,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import {
   archiveVehicle,
   createApplication,
+  createGroup,
   createOperator,
   createUser,
   createVehicle,
@@ -148,6 +149,17 @@ describe('access', () => {
     expect(ofUser.text).not.toContain(vehicle.id);
     expect(ofStranger.text).not.toContain(vehicle.id);
     expect(ofStranger.text).not.toContain(granted.id);
+  });
+
+  it('is limited to the vehicles of a group on demand, and follows its changes', async () => {
+    const [inside, outside] = [vehicle, await createVehicle(platform.db, application)];
+    for (const { id } of [inside, outside]) await report(id, paris);
+    const group = await createGroup(platform.db, application, { vehicleIds: [inside.id] });
+    const client = await openStream(`?group=${group}`);
+    await client.until((state) => state.isComplete && state.vehicles.has(inside.id));
+    expect(client.text).not.toContain(outside.id);
+    await sql`insert into vehicle_group_member values (${group}, ${Number(outside.id)})`.execute(platform.db);
+    await client.until((state) => state.vehicles.has(outside.id), 20_000);
   });
 
   it('is checked again each second: an ended grant hides its vehicle, and an ended session ends the stream', async () => {

@@ -1,8 +1,9 @@
+import { withinGroup } from '@odograph/contracts/caller';
 import { type EventType, eventTypePatterns, typesOfPattern } from '@odograph/contracts/events';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { credentialOf, type RoutePlugin } from '@odograph/http/authentication';
-import { answers } from '@odograph/http/schemas';
+import { answers, GroupFilter } from '@odograph/http/schemas';
 import { hashSecret } from '@odograph/runtime/secrets';
 import Type, { type Static } from 'typebox';
 import { parseArea } from './area.ts';
@@ -15,6 +16,7 @@ const maxFollowed = 100;
 const presentTypes = ['vehicles', 'commands', 'alarms'] as const;
 
 const Query = Type.Object({
+  group: GroupFilter,
   bbox: Type.Optional(
     Type.String({
       maxLength: 128,
@@ -123,9 +125,9 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
             listVehicleIds: followed.size > 0 ? followed : undefined,
             lastEventId: request.headers['last-event-id'] || undefined,
             isOnce: request.query.once,
-            findViewer: () => request.findViewer(),
+            findViewer: async () => withinGroup(await request.findViewer(), request.query.group),
           },
-          request.viewer,
+          withinGroup(request.viewer, request.query.group),
         );
         return (
           reply

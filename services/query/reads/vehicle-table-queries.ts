@@ -7,7 +7,7 @@ import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { isMoving, lastSpeed, maxPause, outOfService } from '@odograph/database/vehicle-conditions';
-import { moment, word } from '@odograph/http/schemas';
+import { GroupFilter, moment, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { number, text } from '../shared/schemas.ts';
@@ -88,6 +88,7 @@ export const VehicleTableQuery = Type.Object({
   ),
   flag: Type.Optional(word(flags, { description: 'only vehicles with this state flag' })),
   appId: filter('only vehicles of this application'),
+  group: GroupFilter,
   brand: filter('make, in any case'),
   model: filter('commercial name, in any case'),
   energy: filter('energy, in any case'),

@@ -2,6 +2,7 @@ import { createBrowser } from '@odograph/testkit/api-client';
 import {
   archiveVehicle,
   createApplication,
+  createGroup,
   createOperator,
   createUser,
   createVehicle,
@@ -238,6 +239,18 @@ describe('GET /v1/x/vehicles', () => {
     const ids = (await list(`q=${foreign.id}`, admin)).vehicles.map(({ id }: { id: string }) => id);
     expect(ids).toEqual([foreign.id]);
     expect((await platform.anonymous.get('/v1/x/vehicles')).status).toBe(401);
+  });
+
+  it('shows the vehicles of a group and of those below it, and none of a foreign or unknown group', async () => {
+    const [one, other] = [await newVehicle('AB-1'), await newVehicle('AB-2')];
+    await newVehicle('AB-3');
+    const parentId = await createGroup(platform.db, application, { vehicleIds: [one.id] });
+    await createGroup(platform.db, application, { parentId, vehicleIds: [one.id, other.id] });
+    const stranger = await createApplication(platform.db);
+    const foreign = await createGroup(platform.db, stranger, { vehicleIds: [] });
+    expect(await plates(`group=${parentId}`)).toEqual(['AB-1', 'AB-2']);
+    expect(await list(`group=${parentId}&limit=1`)).toMatchObject({ total: 2 });
+    for (const group of [foreign, crypto.randomUUID(), 'nonsense']) expect(await plates(`group=${group}`)).toEqual([]);
   });
 
   it('writes CSV with the chosen columns, whatever cells contain, in the order of the table', async () => {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Viewer } from '@odograph/contracts/caller';
+import { type Viewer, withinGroup } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
 import type { Addresses } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
@@ -75,10 +75,11 @@ async function* writeCsv(
 const path = '/v1/x/vehicles';
 
 function toRequest(viewer: Viewer, query: VehicleTableQuery): TableRequest {
-  const { q, state, flag, appId, brand, model, energy, sort = 'plate' } = query;
+  const { q, state, flag, appId, group, brand, model, energy, sort = 'plate' } = query;
   const states = (state?.split(',') ?? tableStates.filter((one) => one !== 'archived')) as TableRequest['states'];
   return {
-    ...{ viewer, search: q?.trim().toLowerCase() || undefined, states, flag, appId, brand, model, energy },
+    viewer: withinGroup(viewer, group),
+    ...{ search: q?.trim().toLowerCase() || undefined, states, flag, appId, brand, model, energy },
     sort: { column: sort.replace('-', '') as SortColumn, isDescending: sort.startsWith('-') },
   };
 }

@@ -1,10 +1,10 @@
-import type { Viewer } from '@odograph/contracts/caller';
+import { type Viewer, withinGroup } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isTimeZone } from '@odograph/contracts/time-zone';
 import { isoMicroseconds, type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
-import { timestamp, VehicleId } from '@odograph/http/schemas';
+import { GroupFilter, timestamp, VehicleId } from '@odograph/http/schemas';
 import { maxReportDays } from '@odograph/reports/report';
 import type { ReportScope } from '@odograph/reports/scope';
 import { sql } from 'kysely';
@@ -31,6 +31,7 @@ export const reportFilters = {
       examples: ['1000000001,1000000002'],
     }),
   ),
+  group: GroupFilter,
 };
 const Filters = Type.Object(reportFilters);
 type Filters = Static<typeof Filters>;
@@ -67,8 +68,9 @@ async function findVehicles(db: Database, viewer: Viewer, given: readonly string
  * Reads the interval and the filters of a request.
  * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, UNKNOWN_VEHICLE
  */
-export async function parseScope(db: Database, viewer: Viewer, query: Filters): Promise<ReportScope> {
+export async function parseScope(db: Database, person: Viewer, query: Filters): Promise<ReportScope> {
   const { vehicleId, vehicleIds } = query;
+  const viewer = withinGroup(person, query.group);
   if (query.timeZone !== undefined && !isTimeZone(query.timeZone)) {
     throw invalidParameter('timeZone', 'must be a name of the IANA database');
   }
