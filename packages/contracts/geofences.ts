@@ -4,11 +4,15 @@ import { earthRadiusMetres, greatCircleMetres, radians } from './positions.ts';
 export type GeofencePoint = readonly [longitude: number, latitude: number];
 
 /** A circle around a point, or a polygon of one closed ring; an edge takes the shorter way around the earth. */
-export type GeofenceShape =
+export type GeofenceArea =
   | { readonly type: 'Point'; readonly coordinates: GeofencePoint; readonly radiusMetres: number }
   | { readonly type: 'Polygon'; readonly coordinates: readonly (readonly GeofencePoint[])[] };
+/** Also a corridor along a line, whose edges are straight in longitude and latitude. */
+export type GeofenceShape =
+  | GeofenceArea
+  | { readonly type: 'LineString'; readonly coordinates: readonly GeofencePoint[]; readonly widthMetres: number };
 
-/** Points of a polygon, the repeated first one included. */
+/** Points of a corridor, or of a polygon with the repeated first one. */
 export const maximumGeofencePoints = 500;
 
 /** Where a position lies: within the geofence, outside but within the margin, or beyond it. */
@@ -19,7 +23,7 @@ const metresPerDegree = radians(1) * earthRadiusMetres;
 /** The difference of two longitudes by the shorter way, -180 to 180 degrees. */
 const longitudeStep = (from: number, to: number): number => ((((to - from + 180) % 360) + 360) % 360) - 180;
 
-/** Continues a ring's longitudes beyond 180 degrees, so that no edge jumps. The last point may then differ from the first. */
+/** Continues the longitudes of a ring or a line beyond 180 degrees, so that no edge jumps. The last point may then differ from the first. */
 export function unwrapRing(ring: readonly GeofencePoint[]): GeofencePoint[] {
   let longitude = ring[0]?.[0] ?? 0;
   return ring.map(([next, latitude]) => {
@@ -34,6 +38,8 @@ export function locateBy(
   marginMetres: number,
 ): (latitude: number, longitude: number) => GeofenceZone {
   if (shape.type === 'Polygon') return locateByRing(unwrapRing(shape.coordinates[0] ?? []), marginMetres);
+  if (shape.type === 'LineString')
+    return locateByLine(unwrapRing(shape.coordinates), shape.widthMetres / 2, marginMetres);
   const { radiusMetres } = shape;
   const [centreLongitude, centreLatitude] = shape.coordinates;
   return (latitude, longitude) => {
@@ -43,20 +49,43 @@ export function locateBy(
   };
 }
 
-function locateByRing(ring: readonly GeofencePoint[], marginMetres: number) {
-  const longitudes = ring.map(([longitude]) => longitude);
-  const latitudes = ring.map(([, latitude]) => latitude);
+/** A position on the plane of a line: its longitude continued as theirs, and the cosine of its latitude. */
+type Nearby = { readonly x: number; readonly shrink: number } | undefined;
+
+/** Creates the projection of positions that may be within a distance of a line; undefined for those that are not. */
+function createNearby(line: readonly GeofencePoint[], reachMetres: number) {
+  const longitudes = line.map(([longitude]) => longitude);
+  const latitudes = line.map(([, latitude]) => latitude);
   const [west, east] = [Math.min(...longitudes), Math.max(...longitudes)];
   const [south, north] = [Math.min(...latitudes), Math.max(...latitudes)];
-  const marginDegrees = marginMetres / metresPerDegree;
-  return (latitude: number, longitude: number): GeofenceZone => {
-    if (latitude < south - marginDegrees || latitude > north + marginDegrees) return 'outside';
+  const reachDegrees = reachMetres / metresPerDegree;
+  return (latitude: number, longitude: number): Nearby => {
+    if (latitude < south - reachDegrees || latitude > north + reachDegrees) return undefined;
     const shrink = Math.max(Math.cos(radians(latitude)), 1e-6);
     const middle = (west + east) / 2;
     const x = middle + longitudeStep(middle, longitude);
-    if (x < west - marginDegrees / shrink || x > east + marginDegrees / shrink) return 'outside';
-    if (isInRing(ring, x, latitude)) return 'inside';
-    return metresToRing(ring, x, latitude, shrink) <= marginMetres ? 'margin' : 'outside';
+    return x < west - reachDegrees / shrink || x > east + reachDegrees / shrink ? undefined : { x, shrink };
+  };
+}
+
+function locateByRing(ring: readonly GeofencePoint[], marginMetres: number) {
+  const findNearby = createNearby(ring, marginMetres);
+  return (latitude: number, longitude: number): GeofenceZone => {
+    const nearby = findNearby(latitude, longitude);
+    if (nearby === undefined) return 'outside';
+    if (isInRing(ring, nearby.x, latitude)) return 'inside';
+    return metresToLine(ring, nearby.x, latitude, nearby.shrink) <= marginMetres ? 'margin' : 'outside';
+  };
+}
+
+function locateByLine(line: readonly GeofencePoint[], halfWidthMetres: number, marginMetres: number) {
+  const findNearby = createNearby(line, halfWidthMetres + marginMetres);
+  return (latitude: number, longitude: number): GeofenceZone => {
+    const nearby = findNearby(latitude, longitude);
+    if (nearby === undefined) return 'outside';
+    const metres = metresToLine(line, nearby.x, latitude, nearby.shrink);
+    if (metres <= halfWidthMetres) return 'inside';
+    return metres <= halfWidthMetres + marginMetres ? 'margin' : 'outside';
   };
 }
 
@@ -73,10 +102,10 @@ function isInRing(ring: readonly GeofencePoint[], x: number, y: number): boolean
 }
 
 /** Metres to the nearest edge, on the plane that touches the earth at the point. @param shrink the latitude's cosine */
-function metresToRing(ring: readonly GeofencePoint[], x: number, y: number, shrink: number): number {
+function metresToLine(line: readonly GeofencePoint[], x: number, y: number, shrink: number): number {
   let nearest = Number.POSITIVE_INFINITY;
-  let [fromX, fromY] = ring[0] ?? [0, 0];
-  for (const [toX, toY] of ring) {
+  let [fromX, fromY] = line[0] ?? [0, 0];
+  for (const [toX, toY] of line) {
     const [aX, aY] = [(fromX - x) * shrink, fromY - y];
     const [edgeX, edgeY] = [(toX - fromX) * shrink, toY - fromY];
     const squared = edgeX * edgeX + edgeY * edgeY;

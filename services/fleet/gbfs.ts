@@ -133,7 +133,7 @@ async function requireOwn(db: Database, applicationId: number, settings: GbfsSet
   const geofenceIds = (geofencing?.zones ?? []).map(({ geofenceId }) => geofenceId.toLowerCase());
   const shortIds = Array.isArray(stations) ? stations : [];
   const { rows } = await sql<{ geofences: string[]; vehicles: string[]; spots: string[] }>`select
-    array(select id::text from geofence where application_id = ${applicationId}
+    array(select id::text from geofence where application_id = ${applicationId} and geometry ->> 'type' <> 'LineString'
       and id = any(${geofenceIds}::uuid[])) as geofences,
     array(select id::text from vehicle where application_id = ${applicationId} and deleted_at is null
       and id::text = any(${[...vehicleIds]}::text[])) as vehicles,
@@ -145,7 +145,12 @@ async function requireOwn(db: Database, applicationId: number, settings: GbfsSet
     const missing = ids.findIndex((id) => !found.has(id));
     if (missing !== -1) throw invalidParameter(path.replace('*', String(missing)), rule);
   };
-  requireAll(geofenceIds, geofences, 'geofencing.zones.*.geofenceId', 'must be a geofence of the application');
+  requireAll(
+    geofenceIds,
+    geofences,
+    'geofencing.zones.*.geofenceId',
+    'must be a geofence of the application, and no corridor',
+  );
   requireAll(vehicleIds, vehicles, 'vehicleIds.*', 'must be a vehicle of the application');
   requireAll(shortIds, spots, 'stations.*', 'must be the short id of a parking spot with coordinates');
 }

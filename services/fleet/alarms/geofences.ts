@@ -1,7 +1,8 @@
 import { type AlarmKind, type AlarmParameterName, alarmKindParameters } from '@odograph/contracts/alarms';
 import type { Caller, Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
+import type { GeofenceWindows } from '@odograph/contracts/geofence-windows';
+import type { GeofenceShape } from '@odograph/contracts/geofences';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
@@ -12,7 +13,8 @@ import { answers, Succeeded } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet } from '../common/fleet.ts';
-import type { NewGeofence, Parameters } from './schemas.ts';
+import { requireShape, requireWindows } from './geofence-shapes.ts';
+import type { Parameters } from './schemas.ts';
 import * as schemas from './schemas.ts';
 
 export const route = { tags: ['alarms'] };
@@ -27,13 +29,13 @@ export const record = (db: Database, request: Request, action: string, subject: 
 export function addGeofenceCreation(http: Http, { db }: Fleet): void {
   const createSchema = {
     ...route,
-    summary: 'Create a geofence: a circle around a Point, or a Polygon',
+    summary: 'Create a geofence: a circle around a Point, a Polygon, or a corridor along a LineString',
     body: schemas.NewGeofence,
     response: answers(Changed, 'UNAUTHORIZED', 'TOO_MANY'),
   };
   http.post('/v1/x/geofences', { schema: createSchema }, async (request) => {
     await requireManager(db, request.caller);
-    const fields = { name: request.body.name, shape: requireShape(request.body) };
+    const fields = toFields(request.body);
     return db.transaction().execute(async (trx) => {
       const id = await createGeofence(trx, request.caller.applicationId, fields);
       await record(trx, request, 'geofence.create', `geofence:${id}`);
@@ -53,7 +55,7 @@ export function addGeofenceChanges(http: Http, { db, changes }: Fleet): void {
   http.put('/v1/x/geofences/:id', { schema: replaceSchema }, async (request) => {
     const { caller, params, body } = request;
     await requireManager(db, caller);
-    const fields = { name: body.name, shape: requireShape(body) };
+    const fields = toFields(body);
     const alarmIds = await db.transaction().execute(async (trx) => {
       const ended = await updateGeofence(trx, caller.applicationId, params.id, fields);
       await record(trx, request, 'geofence.change', `geofence:${params.id}`);
@@ -80,6 +82,20 @@ export function addGeofenceChanges(http: Http, { db, changes }: Fleet): void {
 }
 
 const maxGeofences = 1000;
+
+interface GeofenceFields {
+  readonly name: string;
+  readonly shape: GeofenceShape;
+  /** Undefined if it counts at all times. */
+  readonly windows: GeofenceWindows | undefined;
+}
+
+/** @throws Failure INVALID_PARAMETER */
+const toFields = (body: schemas.NewGeofence): GeofenceFields => ({
+  name: body.name,
+  shape: requireShape(body),
+  windows: requireWindows(body),
+});
 
 /** SQL that is true for a row of an application that the person sees. */
 export const ofApplications = (column: string, { applicationIds }: Viewer): RawBuilder<boolean> =>
@@ -127,7 +143,8 @@ export const isUncovered: RawBuilder<boolean> = sql<boolean>`(
       select group_id from alarm_rule_group where rule_id = alarm.rule_id)))))`;
 
 const geofenceColumns = sql`jsonb_strip_nulls(jsonb_build_object('id', geofence.id, 'appId', application.app_id,
-  'name', geofence.name, 'geometry', geofence.geometry, 'radiusMetres', geofence.radius_metres)) as one`;
+  'name', geofence.name, 'geometry', geofence.geometry, 'radiusMetres', geofence.radius_metres,
+  'widthMetres', geofence.width_metres)) || coalesce(geofence.windows, '{}') as one`;
 
 /** Lists geofences in the order of their identifiers. */
 export async function listGeofences(
@@ -147,13 +164,13 @@ export async function listGeofences(
 async function createGeofence(
   db: Database,
   applicationId: number,
-  { name, shape }: { name: string; shape: GeofenceShape },
+  { name, ...place }: GeofenceFields,
 ): Promise<string> {
   await raiseIngestBarrier(db);
   const row = await firstRow(
     db,
-    sql<{ id: string }>`insert into geofence (application_id, name, geometry, radius_metres)
-      select ${applicationId}, ${name}, ${geometryOf(shape)}::jsonb, ${radiusOf(shape)}::float8
+    sql<{ id: string }>`insert into geofence (application_id, name, ${columns})
+      select ${applicationId}, ${name}, ${valuesOf(place)}
       where (select count(*) from geofence where application_id = ${applicationId}) < ${maxGeofences}
       returning id`,
   );
@@ -161,25 +178,31 @@ async function createGeofence(
   return row.id;
 }
 
-const geometryOf = ({ type, coordinates }: GeofenceShape) => JSON.stringify({ type, coordinates });
-const radiusOf = (shape: GeofenceShape) => (shape.type === 'Point' ? shape.radiusMetres : null);
+/** The columns that decide whether a position is inside. */
+const columns = sql`geometry, radius_metres, width_metres, windows`;
+function valuesOf({ shape, windows }: Pick<GeofenceFields, 'shape' | 'windows'>) {
+  const { type, coordinates } = shape;
+  return sql`${JSON.stringify({ type, coordinates })}::jsonb, ${type === 'Point' ? shape.radiusMetres : null}::float8,
+    ${type === 'LineString' ? shape.widthMetres : null}::float8, ${windows ? JSON.stringify(windows) : null}::jsonb`;
+}
 
 /** Changes a geofence. Rules that use it begin again. @returns the ids of alarms that ended @throws Failure NOT_FOUND */
 async function updateGeofence(
   db: Database,
   applicationId: number,
   id: string,
-  { name, shape }: { name: string; shape: GeofenceShape },
+  { name, ...place }: GeofenceFields,
 ): Promise<string[]> {
   await raiseIngestBarrier(db);
   const row = await firstRow(
     db,
     sql<{ moved: boolean }>`with before as (
-        select id, geometry, radius_metres from geofence
+        select id, ${columns} from geofence
         where id = ${requireUuid(id)} and application_id = ${applicationId} for update)
-      update geofence set name = ${name}, geometry = ${geometryOf(shape)}::jsonb, radius_metres = ${radiusOf(shape)}::float8
+      update geofence set name = ${name}, (${columns}) = row(${valuesOf(place)})
       from before where geofence.id = before.id
-      returning (before.geometry, before.radius_metres) is distinct from (geofence.geometry, geofence.radius_metres) as moved`,
+      returning (before.geometry, before.radius_metres, before.width_metres, before.windows) is distinct from
+        (geofence.geometry, geofence.radius_metres, geofence.width_metres, geofence.windows) as moved`,
   );
   if (!row) throw new Failure('NOT_FOUND');
   if (!row.moved) return [];
@@ -215,85 +238,4 @@ export function requireParameters(kind: AlarmKind, parameters: Parameters): void
   if (missing !== undefined) throw invalidParameter(`parameters.${missing}`, 'is missing');
   const surplus = given.find((name) => !chosen.includes(name));
   if (surplus !== undefined) throw invalidParameter(`parameters.${surplus}`, `excludes ${chosen.join(' and ')}`);
-}
-
-/**
- * Checks the shape of a geofence: a circle, or a polygon that is closed, does not touch itself and does not enclose a pole.
- * @throws Failure INVALID_PARAMETER
- */
-function requireShape({ geometry, radiusMetres }: NewGeofence): GeofenceShape {
-  const points = geometry.type === 'Point' ? [geometry.coordinates] : geometry.coordinates.flat();
-  if (points.some(([, latitude]) => Math.abs(latitude) > 90)) throw refused('must have latitudes from -90 to 90');
-  if (geometry.type === 'Point') {
-    if (radiusMetres === undefined) throw invalidParameter('radiusMetres', 'is missing');
-    return { type: 'Point', coordinates: geometry.coordinates, radiusMetres };
-  }
-  if (radiusMetres !== undefined) throw invalidParameter('radiusMetres', 'does not belong to a polygon');
-  const [ring = []] = geometry.coordinates;
-  requireRing(ring);
-  return { type: 'Polygon', coordinates: geometry.coordinates };
-}
-
-const refused = (rule: string): Failure => invalidParameter('geometry', rule);
-
-const areEqual = ([x, y]: GeofencePoint, [otherX, otherY]: GeofencePoint): boolean => x === otherX && y === otherY;
-
-function requireRing(given: readonly GeofencePoint[]): void {
-  const [first, last] = [given[0], given.at(-1)];
-  if (first === undefined || last === undefined || !areEqual(first, last)) {
-    throw refused('must end with the point with which it begins');
-  }
-  const ring = unwrapRing(given);
-  const longitudes = ring.map(([longitude]) => longitude);
-  if (Math.max(...longitudes) - Math.min(...longitudes) >= 180) throw refused('must span less than 180 degrees');
-  const edges = ring.slice(1).map((to, index) => ({ from: ring[index] ?? to, to }));
-  if (edges.some(({ from, to }) => areEqual(from, to))) throw refused('must not repeat a point');
-  requireSimple(edges);
-}
-
-function requireSimple(edges: readonly Edge[]): void {
-  for (const [index, edge] of edges.entries()) {
-    const next = edges[(index + 1) % edges.length] ?? edge;
-    const others = edges.slice(index + 2, index === 0 ? -1 : undefined);
-    if (turnsBack(edge, next) || others.some((other) => meet(edge, other))) {
-      throw refused('must not touch or cross itself');
-    }
-  }
-}
-
-interface Edge {
-  readonly from: GeofencePoint;
-  readonly to: GeofencePoint;
-}
-
-/** Positive if `point` lies left of an edge, zero if on its line. */
-function sideOf({ from, to }: Edge, [x, y]: GeofencePoint): number {
-  return Math.sign((to[0] - from[0]) * (y - from[1]) - (to[1] - from[1]) * (x - from[0]));
-}
-
-/** Whether an edge goes back along the one before it. */
-function turnsBack(edge: Edge, next: Edge): boolean {
-  const forward =
-    (edge.to[0] - edge.from[0]) * (next.to[0] - next.from[0]) +
-    (edge.to[1] - edge.from[1]) * (next.to[1] - next.from[1]);
-  return sideOf(edge, next.to) === 0 && forward < 0;
-}
-
-const isWithin = ({ from, to }: Edge, [x, y]: GeofencePoint): boolean =>
-  Math.min(from[0], to[0]) <= x &&
-  x <= Math.max(from[0], to[0]) &&
-  Math.min(from[1], to[1]) <= y &&
-  y <= Math.max(from[1], to[1]);
-
-/** Whether two edges have a point in common. */
-function meet(one: Edge, other: Edge): boolean {
-  const [oneFrom, oneTo] = [sideOf(other, one.from), sideOf(other, one.to)];
-  const [otherFrom, otherTo] = [sideOf(one, other.from), sideOf(one, other.to)];
-  if (oneFrom * oneTo < 0 && otherFrom * otherTo < 0) return true;
-  return (
-    (oneFrom === 0 && isWithin(other, one.from)) ||
-    (oneTo === 0 && isWithin(other, one.to)) ||
-    (otherFrom === 0 && isWithin(one, other.from)) ||
-    (otherTo === 0 && isWithin(one, other.to))
-  );
 }

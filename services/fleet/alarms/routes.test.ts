@@ -10,6 +10,8 @@ const foreign = as((await createApplication(db)).token);
 
 const circle = { name: 'depot', geometry: { type: 'Point', coordinates: [2.35, 48.85] }, radiusMetres: 300 };
 const polygon = (...ring: number[][]) => ({ name: 'area', geometry: { type: 'Polygon', coordinates: [ring] } });
+const line = (...coordinates: number[][]) => ({ name: 'road', geometry: { type: 'LineString', coordinates } });
+const night = { weekdays: ['monday', 'friday'], from: '22:00', until: '06:00' };
 const answerOf = ({ status, body }: { status: number; body: { error?: string; field?: string } }) => [
   status,
   body.error ?? '',
@@ -62,19 +64,14 @@ describe('geofences', () => {
     ['is a circle without a radius', { ...circle, radiusMetres: undefined }],
     ['is a polygon with a radius', { ...polygon([2, 48], [3, 48], [3, 49], [2, 48]), radiusMetres: 5 }],
     ['has two rings', { name: 'x', geometry: { type: 'Polygon', coordinates: [[], []] } }],
-    [
-      'is a line',
-      {
-        name: 'x',
-        geometry: {
-          type: 'LineString',
-          coordinates: [
-            [0, 0],
-            [1, 1],
-          ],
-        },
-      },
-    ],
+    ['is a line without a width', line([0, 0], [1, 1])],
+    ['is a line with a radius', { ...line([0, 0], [1, 1]), widthMetres: 100, radiusMetres: 100 }],
+    ['is a line that repeats a point', { ...line([0, 0], [0, 0]), widthMetres: 100 }],
+    ['is a circle with a width', { ...circle, widthMetres: 100 }],
+    ['has windows without a time zone', { ...circle, windows: [night] }],
+    ['has a time zone without windows', { ...circle, timeZone: 'Europe/Paris' }],
+    ['has an unknown time zone', { ...circle, windows: [night], timeZone: 'Europe/Atlantis' }],
+    ['has a window that begins at 24:00', { ...circle, windows: [{ ...night, from: '24:00' }], timeZone: 'UTC' }],
   ])('are refused if the shape %s', async (_, body) => {
     const { status, body: answer } = await api.post('/v1/x/geofences', body);
     expect([status, answer.error]).toEqual([400, 'INVALID_PARAMETER']);
@@ -83,9 +80,27 @@ describe('geofences', () => {
   it('are refused with the fault of the shape that they name', async () => {
     const { body: ofPolygon } = await api.post('/v1/x/geofences', polygon([2, 48], [3, 48], [3, 999], [2, 48]));
     expect(ofPolygon.message).toBe('geometry.coordinates.0.2.1 must be at most 180');
-    const line = { name: 'x', geometry: { type: 'Line', coordinates: [] } };
-    const { body: ofOther } = await api.post('/v1/x/geofences', line);
-    expect(ofOther.message).toBe('geometry.type must be one of Point, Polygon');
+    const other = { name: 'x', geometry: { type: 'Line', coordinates: [] } };
+    const { body: ofOther } = await api.post('/v1/x/geofences', other);
+    expect(ofOther.message).toBe('geometry.type must be one of Point, Polygon, LineString');
+  });
+
+  it('are corridors with a width, and may have time windows, which begin their rules again when they change', async () => {
+    const corridor = { ...line([2, 48], [2.5, 48.2], [2, 48.2]), widthMetres: 300 };
+    const { id } = (await api.post('/v1/x/geofences', corridor)).body;
+    await createRule({ kind: 'geofence', parameters: { geofenceId: id, when: 'outside' } });
+    const begun = async () => {
+      const { rows } = await sql<{
+        at: Date;
+      }>`select active_from as at from alarm_rule where geofence_id = ${id}`.execute(db);
+      return rows[0]?.at.getTime() ?? 0;
+    };
+    const before = await begun();
+    const timed = { ...corridor, timeZone: 'Europe/Paris', windows: [night] };
+    expect((await api.put(`/v1/x/geofences/${id}`, timed)).status).toBe(200);
+    expect(await begun()).toBeGreaterThan(before);
+    const { geofences } = (await api.get('/v1/x/geofences?limit=1000')).body;
+    expect(geofences).toContainEqual({ id, appId: application.appId, ...timed });
   });
 
   it('may cross the 180th meridian', async () => {

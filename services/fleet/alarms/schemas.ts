@@ -1,4 +1,5 @@
 import { type AlarmParameterName, alarmKinds } from '@odograph/contracts/alarms';
+import { weekdays } from '@odograph/contracts/geofence-windows';
 import { maximumGeofencePoints } from '@odograph/contracts/geofences';
 import { GroupFilter, moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static, type TSchema } from 'typebox';
@@ -31,6 +32,17 @@ const Geometry = Type.Union([
     },
     { title: 'GeofencePolygon' },
   ),
+  Type.Object(
+    {
+      type: word(['LineString'] as const),
+      coordinates: Type.Array(Point, {
+        minItems: 2,
+        maxItems: maximumGeofencePoints,
+        description: 'the middle of a corridor; each edge is straight in longitude and latitude',
+      }),
+    },
+    { title: 'GeofenceLine' },
+  ),
 ]);
 
 const name = text(1, 256, { description: 'name', examples: ['Depot'] });
@@ -39,14 +51,50 @@ const radiusMetres = Type.Optional(
   Type.Number({ minimum: 10, maximum: 500_000, description: 'of a circle around a Point', examples: [500] }),
 );
 
+const localTime = (description: string, example: string) =>
+  Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description, examples: [example] });
+const GeofenceWindow = Type.Object(
+  {
+    weekdays: Type.Array(word(weekdays), { minItems: 1, maxItems: 7, uniqueItems: true, examples: [['monday']] }),
+    from: localTime('local time at which it begins', '18:00'),
+    until: localTime('local time at which it ends, exclusive; on the next day unless it is later than `from`', '06:00'),
+  },
+  { title: 'GeofenceWindow' },
+);
+const placeFields = {
+  radiusMetres,
+  widthMetres: Type.Optional(
+    Type.Number({
+      minimum: 20,
+      maximum: 20_000,
+      description: 'of a corridor along a LineString, to both sides',
+      examples: [200],
+    }),
+  ),
+  timeZone: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'of the windows, a name of the IANA database',
+      examples: ['Europe/Paris'],
+    }),
+  ),
+  windows: Type.Optional(
+    Type.Array(GeofenceWindow, {
+      minItems: 1,
+      maxItems: 20,
+      description: 'when the geofence counts: outside of them it raises nothing; left out for all times',
+    }),
+  ),
+};
+
 export const NewGeofence = Type.Object({
   name,
   geometry: { ...Geometry, examples: [{ type: 'Point', coordinates: [2.35, 48.85] }] },
-  radiusMetres,
+  ...placeFields,
 });
 export type NewGeofence = Static<typeof NewGeofence>;
 export const Geofence = Type.Object(
-  { id: uuid('geofence identifier'), appId, name: Type.String(), geometry: Geometry, radiusMetres },
+  { id: uuid('geofence identifier'), appId, name: Type.String(), geometry: Geometry, ...placeFields },
   { title: 'Geofence' },
 );
 export type Geofence = Static<typeof Geofence>;

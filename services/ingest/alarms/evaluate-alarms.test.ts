@@ -1,4 +1,5 @@
 import type { AlarmKind, AlarmParameters } from '@odograph/contracts/alarms';
+import type { GeofenceWindows } from '@odograph/contracts/geofence-windows';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { openSealer } from '@odograph/runtime/sealing';
 import { createApplication, createGroup, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
@@ -206,6 +207,15 @@ describe('an alarm of a geofence', () => {
       values (${application.id}, 'depot', ${geometry}, 500) returning id`.execute(db);
     return rows[0]?.id ?? '';
   }
+  async function createCorridor(windows: GeofenceWindows | null): Promise<string> {
+    const coordinates = [2.3, 2.4].map((longitude) => [longitude, 48.85]);
+    const { rows } = await sql<{
+      id: string;
+    }>`insert into geofence (application_id, name, geometry, width_metres, windows)
+      values (${application.id}, 'road', ${JSON.stringify({ type: 'LineString', coordinates })}, 200,
+        ${windows && JSON.stringify(windows)}) returning id`.execute(db);
+    return rows[0]?.id ?? '';
+  }
   const metresNorth = (metres: number) => ({ location: { latitude: 48.85 + metres / 111_195, longitude: 2.35 } });
 
   it('is raised inside, and cleared 50 m beyond the edge', async () => {
@@ -213,6 +223,28 @@ describe('an alarm of a geofence', () => {
     for (const [second, metres] of [600, 499, 510, 545, 490, 552].entries())
       await upload(at(second, metresNorth(metres)));
     expect(await intervalsOf(vehicle)).toEqual([[1, 5]]);
+  });
+
+  it('is raised off a corridor, 50 m beyond half its width, and cleared on it', async () => {
+    const { vehicle, upload } = await watch('geofence', { when: 'outside' }, await createCorridor(null));
+    for (const [second, metres] of [0, 140, 160, 110, 99].entries()) await upload(at(second, metresNorth(metres)));
+    expect(await intervalsOf(vehicle)).toEqual([[2, 4]]);
+  });
+
+  it('is raised within the time windows alone, and ends with the first reading after them, in any order', async () => {
+    // The readings begin on a Tuesday at 22:13:20 UTC.
+    const windows = {
+      timeZone: 'Europe/London',
+      windows: [{ weekdays: ['tuesday'], from: '22:14', until: '22:15' }],
+    } as const;
+    for (const order of [
+      [0, 50, 90, 120],
+      [120, 90, 50, 0],
+    ]) {
+      const { vehicle, upload } = await watch('geofence', { when: 'inside' }, await createCorridor(windows));
+      for (const second of order) await upload(at(second, metresNorth(0)));
+      expect(await intervalsOf(vehicle)).toEqual([[50, 120]]);
+    }
   });
 
   it('is raised outside 50 m beyond the edge, and cleared inside', async () => {

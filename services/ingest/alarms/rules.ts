@@ -1,4 +1,5 @@
 import { type AlarmKind, type AlarmParameters, alarmHysteresis } from '@odograph/contracts/alarms';
+import { createWindowTest, type GeofenceWindows } from '@odograph/contracts/geofence-windows';
 import { type GeofenceShape, locateBy } from '@odograph/contracts/geofences';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
@@ -72,10 +73,16 @@ function isUnder(value: number | undefined, limit: number, hysteresis: number): 
   return value === undefined ? undefined : isOver(-value, -limit, hysteresis);
 }
 
-function judgeGeofence(shape: GeofenceShape, when: AlarmParameters['when']): Judge {
-  const locate = locateBy(shape, alarmHysteresis.geofenceMetres);
-  return ({ reading: { location }, isPrivate }) => {
+/** A geofence, and when it counts; at other times a position shows the opposite of the condition. */
+type Geofence = GeofenceShape & Partial<GeofenceWindows>;
+
+function judgeGeofence(geofence: Geofence, when: AlarmParameters['when']): Judge {
+  const locate = locateBy(geofence, alarmHysteresis.geofenceMetres);
+  const { timeZone, windows } = geofence;
+  const counts = timeZone && windows ? createWindowTest({ timeZone, windows }) : () => true;
+  return ({ timeMicroseconds, reading: { location }, isPrivate }) => {
     if (location === undefined || isPrivate) return undefined;
+    if (!counts(timeMicroseconds / 1000)) return false;
     const zone = locate(location.latitude, location.longitude);
     return zone === 'margin' ? undefined : (zone === 'inside') === (when !== 'outside');
   };
@@ -99,7 +106,7 @@ function lowBattery({ belowPercent, belowVolts = 0, canKey = '' }: AlarmParamete
 
 const flags = (judge: Judge): Condition => ({ judge, measure: () => undefined, column: 'alarms is not null' });
 
-type CreateCondition = (parameters: AlarmParameters, geofence: GeofenceShape | undefined) => Condition | undefined;
+type CreateCondition = (parameters: AlarmParameters, geofence: Geofence | undefined) => Condition | undefined;
 
 /** Creates the conditions of rules; undefined for the kinds that no reading decides (watch.ts). */
 export const conditions: Readonly<Record<AlarmKind, CreateCondition | undefined>> = {
@@ -138,7 +145,7 @@ interface RuleRow {
   id: string;
   kind: AlarmKind;
   parameters: AlarmParameters;
-  geofence: GeofenceShape | null;
+  geofence: Geofence | null;
   active_from_us: number;
   /** Null for all vehicles. */
   vehicles: number[] | null;
@@ -147,7 +154,8 @@ interface RuleRow {
 async function findRules(db: Database, applicationIds: readonly number[]): Promise<RuleRow[]> {
   const { rows } = await sql<RuleRow>`
     select rule.application_id, rule.id, rule.kind, rule.parameters,
-      geofence.geometry || jsonb_build_object('radiusMetres', geofence.radius_metres) as geofence,
+      geofence.geometry || jsonb_build_object('radiusMetres', geofence.radius_metres, 'widthMetres', geofence.width_metres)
+        || coalesce(geofence.windows, '{}') as geofence,
       (extract(epoch from rule.active_from) * 1000000)::bigint as active_from_us,
       case when not rule.all_vehicles then array(
         select vehicle_id from alarm_rule_vehicle where rule_id = rule.id

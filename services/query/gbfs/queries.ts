@@ -1,5 +1,5 @@
 import type { GbfsSettings } from '@odograph/contracts/gbfs';
-import type { GeofenceShape } from '@odograph/contracts/geofences';
+import type { GeofenceArea } from '@odograph/contracts/geofences';
 import type { Database } from '@odograph/database/database';
 import { hasDevice, isMoving, outOfService } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
@@ -155,11 +155,12 @@ export async function findSpots(db: Database, { applicationId, settings }: GbfsS
 export async function findShapes(
   db: Database,
   { applicationId, settings }: GbfsSystem,
-): Promise<ReadonlyMap<string, GeofenceShape>> {
+): Promise<ReadonlyMap<string, GeofenceArea>> {
   const ids = (settings.geofencing?.zones ?? []).map(({ geofenceId }) => geofenceId);
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ id: string; shape: GeofenceShape }>`select id::text,
+  const { rows } = await sql<{ id: string; shape: GeofenceArea }>`select id::text,
       jsonb_strip_nulls(geometry || jsonb_build_object('radiusMetres', radius_metres)) as shape
-    from geofence where application_id = ${applicationId} and id = any(${ids}::uuid[])`.execute(db);
+    from geofence where application_id = ${applicationId} and id = any(${ids}::uuid[])
+      and geometry ->> 'type' <> 'LineString'`.execute(db);
   return new Map(rows.map(({ id, shape }) => [id, shape]));
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { type GbfsSettings, systemIdPattern } from '@odograph/contracts/gbfs';
-import type { GeofenceShape } from '@odograph/contracts/geofences';
+import type { GeofenceArea } from '@odograph/contracts/geofences';
 import { findApplicationId } from '@odograph/database/accounts';
 import { inSnapshot } from '@odograph/database/batches';
 import type { Tables } from '@odograph/database/tables';
@@ -41,7 +41,7 @@ interface SystemContent {
   readonly system: GbfsSystem;
   readonly vehicles: readonly SystemVehicle[];
   readonly spots: readonly Spot[];
-  readonly shapes: ReadonlyMap<string, GeofenceShape>;
+  readonly shapes: ReadonlyMap<string, GeofenceArea>;
   readonly readAt: Date;
 }
 

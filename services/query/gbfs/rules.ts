@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { GbfsSettings, GbfsVehicleType } from '@odograph/contracts/gbfs';
-import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
+import { type GeofenceArea, type GeofencePoint, unwrapRing } from '@odograph/contracts/geofences';
 import { earthRadiusMetres, greatCircleMetres, radians } from '@odograph/contracts/positions';
 import type { GbfsSystem, HiddenState, Spot, SystemVehicle } from './queries.ts';
 
@@ -132,7 +132,7 @@ interface MultiPolygon {
 }
 
 /** Writes a geofence as a GeoJSON MultiPolygon whose ring is closed and goes counter-clockwise (RFC 7946, section 3.1.6). */
-export function writeMultiPolygon(shape: GeofenceShape): MultiPolygon {
+export function writeMultiPolygon(shape: GeofenceArea): MultiPolygon {
   const points =
     shape.type === 'Point' ? circleRing(shape.coordinates, shape.radiusMetres) : openRing(shape.coordinates[0] ?? []);
   const ring = signedArea(points) < 0 ? [...points].reverse() : points;

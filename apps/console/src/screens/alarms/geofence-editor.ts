@@ -13,7 +13,7 @@ type Handle = 'centre' | 'edge' | number;
 
 /** The handles of a geofence that is drawn, with their places. */
 function handlePlaces({ type, centre, radiusMetres, corners }: Draft): (readonly [Handle, Place])[] {
-  if (type === 'Polygon')
+  if (type !== 'Point')
     return corners.flatMap((corner, index) => placesOf(corner).map((place) => [index, place] as const));
   return placesOf(centre).flatMap((place) => [
     ['centre', place] as const,
@@ -117,7 +117,7 @@ export class GeofenceEditor {
     }
     const { lng, lat } = lngLat.wrap();
     const clicked = this.#handleAt(point);
-    if (drawn.type === 'Polygon') {
+    if (drawn.type !== 'Point') {
       this.#corner.value = typeof clicked === 'number' ? clicked : drawn.corners.length;
       if (clicked === undefined) this.#draft.value = { ...drawn, corners: [...drawn.corners, toPoint([lng, lat])] };
       return;

@@ -13,16 +13,20 @@ import { texts } from '../../texts/texts.ts';
 import { shownUnit } from '../../texts/units.ts';
 import { type Geofence, loadGeofences } from './alarm-text.ts';
 import { type Draft, type DraftPoint, nowhere, toBody, toDraft } from './geofence-shapes.ts';
+import { Windows } from './geofence-windows.tsx';
 
 const facts = limits['/v1/x/geofences'];
 
 /** Describes the shape of a geofence in a few words. */
 export function shapeText(geofence: Geofence): string {
   const { geofences: text } = texts.value;
-  const { type, radiusMetres = 0, corners } = toDraft(geofence);
-  return type === 'Point'
-    ? `${text.circle}, ${formatQuantity(radiusMetres, 'm')}`
-    : `${text.polygon}, ${text.corners(corners.length)}`;
+  const { type, radiusMetres = 0, widthMetres = 0, corners, windows } = toDraft(geofence);
+  const shapes = {
+    Point: `${text.circle}, ${formatQuantity(radiusMetres, 'm')}`,
+    Polygon: `${text.polygon}, ${text.corners(corners.length)}`,
+    LineString: `${text.corridor}, ${formatQuantity(widthMetres, 'm')}`,
+  };
+  return windows.length > 0 ? `${shapes[type]}, ${text.timed}` : shapes[type];
 }
 
 function Circle({ draft, error }: { draft: Signal<Draft>; error: string | undefined }) {
@@ -138,6 +142,24 @@ function Polygon({ draft, selected }: { draft: Signal<Draft>; selected: Signal<n
   );
 }
 
+function Width({ draft, error }: { draft: Signal<Draft>; error: string | undefined }) {
+  const { geofences: text } = texts.value;
+  return (
+    <Field label={text.width(shownUnit('m', preferences.value.units))} error={error}>
+      {(input) => (
+        <QuantityInput
+          {...input}
+          {...facts.widthMetres}
+          unit="m"
+          isRequired
+          value={draft.value.widthMetres}
+          onValue={(widthMetres) => assign(draft, { ...draft.value, widthMetres })}
+        />
+      )}
+    </Field>
+  );
+}
+
 interface GeofenceFormOptions {
   readonly appId: string;
   /** Undefined for a new one. */
@@ -152,7 +174,18 @@ function describe(shown: Geofence): Readonly<Record<string, string>> {
   return {
     [text.name]: shown.name,
     [text.shape]: `${shapeText(shown)}: ${JSON.stringify(shown.geometry.coordinates)}`,
+    [text.windows]: JSON.stringify([shown.timeZone, shown.windows]),
   };
+}
+
+/** What the form says about a shape. */
+function wordsOf(type: Draft['type']) {
+  const { geofences: text } = texts.value;
+  return {
+    Point: { title: text.newCircle, help: text.drawCircle, unfinished: text.needsCentre },
+    Polygon: { title: text.newPolygon, help: text.drawPolygon, unfinished: text.needsCorners },
+    LineString: { title: text.newCorridor, help: text.drawCorridor, unfinished: text.needsLine },
+  }[type];
 }
 
 /** The geofence that is drawn on the map, as a form; everything can be typed. */
@@ -160,10 +193,12 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
   const { geofences: text } = texts.value;
   const saving = useSave(geofence);
   const unfinished = useSignal<string | undefined>(undefined);
-  const isCircle = draft.value.type === 'Point';
+  const { type } = draft.value;
+  const isCircle = type === 'Point';
+  const words = wordsOf(type);
   const submit = () => {
     const body = toBody(draft.value);
-    unfinished.value = body ? undefined : isCircle ? text.needsCentre : text.needsCorners;
+    unfinished.value = body ? undefined : words.unfinished;
     if (!body) return;
     const header = headerFor(appId);
     if (!geofence) {
@@ -179,7 +214,7 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
   };
   const { failure } = saving;
   const shapeError = unfinished.value ?? errorOf(failure, 'geometry');
-  const title = geofence?.name ?? (isCircle ? text.newCircle : text.newPolygon);
+  const title = geofence?.name ?? words.title;
   return (
     <Form class="form geofence-form" aria-label={title} onSubmit={submit}>
       <h2>{title}</h2>
@@ -190,9 +225,11 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
         maxLength={facts.name.maxLength}
         onValue={(name) => assign(draft, { ...draft.value, name })}
       />
-      <p class="muted">{isCircle ? text.drawCircle : text.drawPolygon}</p>
+      <p class="muted">{words.help}</p>
       {isCircle && <Circle draft={draft} error={errorOf(failure, 'radiusMetres')} />}
       {!isCircle && <Polygon draft={draft} selected={corner} />}
+      {type === 'LineString' && <Width draft={draft} error={errorOf(failure, 'widthMetres')} />}
+      <Windows draft={draft} error={errorOf(failure, 'timeZone') ?? errorOf(failure, 'windows')} />
       {shapeError && (
         <small class="field-error" role="alert">
           {shapeError}
@@ -203,7 +240,7 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
         original={geofence}
         saving={saving}
         describe={describe}
-        failure={errorBeyond(failure, ['name', 'geometry', 'radiusMetres'])}
+        failure={errorBeyond(failure, ['name', 'geometry', 'radiusMetres', 'widthMetres', 'timeZone', 'windows'])}
         onTheirs={(theirs) => assign(draft, toDraft(theirs))}
         onClose={onClose}
       />

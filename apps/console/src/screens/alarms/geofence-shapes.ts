@@ -12,9 +12,16 @@ export interface Draft {
   readonly type: Geofence['geometry']['type'];
   readonly centre: DraftPoint;
   readonly radiusMetres: number | undefined;
-  /** Without the repetition of the first one. */
+  /** Of a corridor. */
+  readonly widthMetres: number | undefined;
+  /** Of a polygon without the repetition of the first one, or of a corridor. */
   readonly corners: readonly DraftPoint[];
+  readonly timeZone: string;
+  /** Empty if it counts at all times. */
+  readonly windows: readonly GeofenceWindow[];
 }
+
+export type GeofenceWindow = NonNullable<Geofence['windows']>[number];
 
 export type Place = readonly [longitude: number, latitude: number];
 
@@ -24,8 +31,8 @@ export const emptyDraft = (type: Draft['type']): Draft => ({
   name: '',
   type,
   centre: nowhere,
-  radiusMetres: undefined,
-  corners: [],
+  ...{ radiusMetres: undefined, widthMetres: undefined, corners: [], windows: [] },
+  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 });
 
 const pointOf = ([longitude = 0, latitude = 0]: readonly number[]): DraftPoint => ({ latitude, longitude });
@@ -40,23 +47,28 @@ export const toPoint = ([longitude, latitude]: Place): DraftPoint => ({
   longitude: Number(longitude.toFixed(6)),
 });
 
-export function toDraft({ name, geometry, radiusMetres }: Geofence): Draft {
-  if (geometry.type === 'Point') {
-    return { ...emptyDraft('Point'), name, centre: pointOf(geometry.coordinates), radiusMetres };
-  }
+export function toDraft({ name, geometry, radiusMetres, widthMetres, timeZone, windows = [] }: Geofence): Draft {
+  const empty = emptyDraft(geometry.type);
+  const common = { ...empty, name, windows, timeZone: timeZone ?? empty.timeZone };
+  if (geometry.type === 'Point') return { ...common, centre: pointOf(geometry.coordinates), radiusMetres };
+  if (geometry.type === 'LineString') return { ...common, widthMetres, corners: geometry.coordinates.map(pointOf) };
   const [ring = []] = geometry.coordinates;
-  return { ...emptyDraft('Polygon'), name, corners: ring.slice(0, -1).map(pointOf) };
+  return { ...common, corners: ring.slice(0, -1).map(pointOf) };
 }
 
 /** The body of a call; undefined while the shape is not complete. */
-export function toBody({ name, type, centre, radiusMetres, corners }: Draft) {
-  const fields = { name: name.trim() };
+export function toBody({ name, type, centre, radiusMetres, widthMetres, corners, timeZone, windows }: Draft) {
+  const fields = { name: name.trim(), ...(windows.length > 0 && { timeZone, windows: [...windows] }) };
   if (type === 'Point') {
     const [place] = placesOf(centre);
     if (!place || radiusMetres === undefined) return undefined;
     return { ...fields, geometry: { type, coordinates: [...place] as [number, number] }, radiusMetres };
   }
   const ring = corners.flatMap(placesOf).map(([longitude, latitude]): [number, number] => [longitude, latitude]);
+  if (type === 'LineString') {
+    if (widthMetres === undefined || ring.length < 2 || ring.length < corners.length) return undefined;
+    return { ...fields, geometry: { type, coordinates: ring }, widthMetres };
+  }
   const [first] = ring;
   if (!first || ring.length < 3 || ring.length < corners.length) return undefined;
   return { ...fields, geometry: { type, coordinates: [[...ring, first]] } };
@@ -94,8 +106,32 @@ function unwrap(ring: readonly Place[]): Place[] {
   });
 }
 
+/** The direction from one place to another on a flat map around them, degrees; 0 is north. */
+const bearingOf = ([fromX, fromY]: Place, [toX, toY]: Place): number =>
+  degrees(Math.atan2((toX - fromX) * Math.cos(radians((fromY + toY) / 2)), toY - fromY));
+
+/** The two sides of a line and a half circle around each end, closed; inner sides of bends overlap. */
+function corridorOutline(line: readonly Place[], halfWidthMetres: number): Place[] {
+  const side = (way: readonly Place[]) =>
+    way.slice(1).flatMap((to, index) => {
+      const from = way[index] ?? to;
+      const bearing = bearingOf(from, to);
+      const turns = index === way.length - 2 ? [90, 60, 30, 0, -30, -60, -90] : [90];
+      return [
+        placeAt(from, bearing + 90, halfWidthMetres),
+        ...turns.map((turn) => placeAt(to, bearing + turn, halfWidthMetres)),
+      ];
+    });
+  const outline = [...side(line), ...side(line.toReversed())];
+  return [...outline, ...outline.slice(0, 1)];
+}
+
 /** The outline of a geofence on the map, closed; empty while there is nothing to draw. */
-export function outlineOf({ type, centre, radiusMetres, corners }: Draft): Place[] {
+export function outlineOf({ type, centre, radiusMetres, widthMetres, corners }: Draft): Place[] {
+  if (type === 'LineString') {
+    const line = unwrap(corners.flatMap(placesOf));
+    return line.length < 2 || widthMetres === undefined ? line : corridorOutline(line, widthMetres / 2);
+  }
   if (type === 'Polygon') {
     const places = unwrap(corners.flatMap(placesOf));
     const [first] = places;

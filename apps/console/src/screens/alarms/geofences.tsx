@@ -128,6 +128,9 @@ function List({ appId, geofences, onNew, onChange, onDelete }: ListOptions) {
           <Button kind="primary" onClick={() => onNew('Polygon')}>
             {text.newPolygon}
           </Button>
+          <Button kind="primary" onClick={() => onNew('LineString')}>
+            {text.newCorridor}
+          </Button>
         </div>
       )}
       {geofences.length === 0 ? (
