@@ -197,9 +197,9 @@ grant select on parking, geofence, place_address to odograph_events;
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
 
 -- groups of vehicles, and the access that triggers derive from grants
-grant select on vehicle_group, vehicle_group_member, operator_group to odograph_query, odograph_access, odograph_registration,
+grant select on vehicle_group, vehicle_group_member to odograph_query, odograph_access, odograph_registration,
   odograph_command, odograph_events, odograph_ingest, odograph_console;
-grant select, insert, update, delete on vehicle_group, vehicle_group_member, group_grant, operator_group, alarm_rule_group
+grant select, insert, update, delete on vehicle_group, vehicle_group_member, group_grant, alarm_rule_group
   to odograph_fleet;
 grant select on vehicle_access to odograph_fleet;
 grant select on vehicle_grant to odograph_query;

@@ -171,13 +171,6 @@ create trigger alarm_rule_change before insert or update or delete or truncate o
 create trigger alarm_rule_change before update of parent_id or delete or truncate on vehicle_group
   for each statement execute function before_ingest_decision('alarm_rule_version');
 
--- The groups that an operator is limited to, within its applications; without a row, no group.
-create table operator_group (
-  operator_id uuid not null references operator,
-  group_id uuid not null references vehicle_group,
-  primary key (operator_id, group_id)
-);
-
 -- A corridor: a LineString with a width. When a geofence counts (packages/contracts/geofence-windows.ts); null: always.
 alter table geofence add column width_metres double precision, add column windows jsonb,
   add constraint geofence_width check ((geometry ->> 'type' = 'LineString') = (width_metres is not null));

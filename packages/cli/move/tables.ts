@@ -13,14 +13,13 @@ import Type, { type Static } from 'typebox';
 import { EncryptedSecrets } from '../backup/manifest.ts';
 import { identifier, listTables, piecesOf, type Table } from '../backup/tables.ts';
 
-const limits = 'operators are limited in each cell on their own';
 const ofInstallation = 'describes the installation, not an application';
 const signIn = 'people and programs sign in again';
 
 /** The tables whose rows stay in their cell when an application moves, with the reason. */
 export const leftBehind: Readonly<Record<string, string>> = {
   ...{ session: signIn, access_token: signIn, refresh_token: signIn, sign_in: signIn },
-  ...{ operator: ofInstallation, operator_application: limits, operator_group: limits },
+  ...{ operator: ofInstallation, operator_application: 'operators are limited in each cell on their own' },
   report_login: 'is a user of one database server',
   ...{ registration_provider_answer: 'is a cache', place_address: 'is a cache' },
   trip_touched: 'empty for the application before it moves; the rest is in trip_work',

@@ -144,11 +144,9 @@ export async function setVehicles(
 const uses = (id: string): RawBuilder<{ use: string }> => sql<{ use: string }>`
   select 'the group "' || name || '" is below it' as use from vehicle_group where parent_id = ${id}
   union all select 'the alarm rule "' || name || '" applies to it' from alarm_rule_group
-    join alarm_rule on alarm_rule.id = rule_id where group_id = ${id}
-  union all select 'the operator "' || name || '" is limited to it' from operator_group
-    join operator on operator.id = operator_id where group_id = ${id} limit 1`;
+    join alarm_rule on alarm_rule.id = rule_id where group_id = ${id} limit 1`;
 
-/** Deletes a group; grants of it end. @throws Failure NOT_FOUND; IN_USE for a group above others, of a rule or an operator */
+/** Deletes a group; grants of it end. @throws Failure NOT_FOUND; IN_USE for a group above others or of a rule */
 export async function deleteGroup(db: Database, applicationId: number, id: string): Promise<void> {
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));

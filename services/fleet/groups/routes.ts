@@ -79,7 +79,7 @@ const vehiclesSchema = {
 };
 const deleteSchema = {
   ...route,
-  summary: 'Delete a group; grants of it end. One with groups below it, a rule or a limited operator is in use',
+  summary: 'Delete a group; grants of it end. One with groups below it or an alarm rule is in use',
   params: schemas.GroupPath,
   response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND', 'IN_USE'),
 };
