@@ -56,8 +56,8 @@ const localTime = (description: string, example: string) =>
 const GeofenceWindow = Type.Object(
   {
     weekdays: Type.Array(word(weekdays), { minItems: 1, maxItems: 7, uniqueItems: true, examples: [['monday']] }),
-    from: localTime('local time at which it begins', '18:00'),
-    until: localTime('local time at which it ends, exclusive; on the next day unless it is later than `from`', '06:00'),
+    from: localTime('local time at which it begins', '08:00'),
+    until: localTime('local time at which it ends, exclusive; on the next day unless it is later than `from`', '18:00'),
   },
   { title: 'GeofenceWindow' },
 );

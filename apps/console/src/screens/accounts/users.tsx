@@ -14,6 +14,7 @@ import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { DriverKeys } from './driver-keys.tsx';
+import { GroupGrants } from './group-grants.tsx';
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 const length = 20;
@@ -245,6 +246,7 @@ function UserLine(options: UserOptions) {
         </summary>
         <div class="user-body">
           <Grants user={user} appId={appId} onChanged={onChanged} />
+          <GroupGrants user={user} appId={appId} onChanged={onChanged} />
           {isOpen.value && <DriverKeys username={user.username} appId={appId} />}
           {hasRole('administrator') && <UserActions {...options} />}
         </div>

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { Choice, errorBeyond, errorOf, Field, Form, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
+import { GroupField } from '../../parts/forms/group-field.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
@@ -25,6 +26,8 @@ export interface Draft extends ScopeValue {
   readonly kind: AlarmKind;
   readonly measure: Measure;
   readonly parameters: Parameters;
+  /** With groups, it applies to their vehicles and to those listed, not to all. */
+  readonly groupIds: readonly string[];
 }
 
 /** The parameters of each kind (docs/alarms.md). */
@@ -38,20 +41,33 @@ function parametersOf({ kind, measure }: Draft): readonly ParameterName[] {
 /** Creates the draft of a rule. @param watched the geofence of a new rule */
 function toDraft(rule: Rule | undefined, watched: Geofence | undefined): Draft {
   if (!rule) {
-    const common = { measure: 'percent', isForAll: isOperator(), vehicles: [] } as const;
+    const common = { measure: 'percent', isForAll: isOperator(), vehicles: [], groupIds: [] } as const;
     if (!watched) return { ...common, name: '', kind: 'speed', parameters: { when: 'outside' } };
     return { ...common, name: watched.name, kind: 'geofence', parameters: { geofenceId: watched.id, when: 'outside' } };
   }
-  const { name, kind, parameters, vehicleIds } = rule;
+  const { name, kind, parameters, vehicleIds, groupIds = [] } = rule;
   const measure = parameters.belowVolts === undefined ? 'percent' : 'volts';
   const vehicles = (vehicleIds ?? []).map((id) => ({ id, plate: id }));
-  return { name, kind, measure, parameters, isForAll: vehicleIds === undefined, vehicles };
+  return {
+    name,
+    kind,
+    measure,
+    parameters,
+    isForAll: vehicleIds === undefined && groupIds.length === 0,
+    vehicles,
+    groupIds,
+  };
 }
 
 function toBody(draft: Draft) {
-  const { name, kind, parameters, isForAll, vehicles } = draft;
+  const { name, kind, parameters, isForAll, vehicles, groupIds } = draft;
+  const listed = !isForAll && (groupIds.length === 0 || vehicles.length > 0);
   const own = Object.fromEntries(parametersOf(draft).map((parameter) => [parameter, parameters[parameter]]));
-  return { name: name.trim(), kind, parameters: own, ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+  return {
+    ...{ name: name.trim(), kind, parameters: own },
+    ...(listed && { vehicleIds: vehicles.map(({ id }) => id) }),
+    ...(groupIds.length > 0 && { groupIds: [...groupIds] }),
+  };
 }
 
 const facts = limits['/v1/x/alarm-rules'];
@@ -213,6 +229,27 @@ function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
   );
 }
 
+/** The vehicles that a rule applies to: all, those of a group, or some. */
+function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: CallFailure | undefined }) {
+  const { groupIds } = draft.value;
+  const change = (scope: Partial<Draft>) => assign(draft, { ...draft.value, ...scope });
+  return (
+    <>
+      {isOperator() && (
+        <GroupField
+          appId={appId}
+          value={groupIds[0] ?? ''}
+          none={texts.value.groups.none}
+          onChange={(id) => change({ groupIds: id === '' ? [] : [id], isForAll: id === '' })}
+        />
+      )}
+      {groupIds.length === 0 && (
+        <VehicleScope appId={appId} scope={draft.value} mayBeAll={isOperator()} failure={failure} onChange={change} />
+      )}
+    </>
+  );
+}
+
 /** Creates or changes a rule. */
 export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormOptions) {
   const { alarmRules: text } = texts.value;
@@ -236,7 +273,7 @@ export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormO
   const describe = (shown: Rule) => ({
     [text.name]: shown.name,
     [text.condition]: conditionText(shown, geofences),
-    [text.appliesTo]: shown.vehicleIds?.join(', ') ?? text.allVehicles,
+    [text.appliesTo]: [...(shown.groupIds ?? []), ...(shown.vehicleIds ?? [])].join(', ') || text.allVehicles,
   });
   const fields = ['name', 'kind', 'vehicleIds', ...parametersOf(draft.value).map((one) => `parameters.${one}`)];
   const title = rule ? text.change(rule.name) : text.create;
@@ -255,13 +292,7 @@ export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormO
       {parametersOf(draft.value).map((parameter) => (
         <Parameter key={parameter} name={parameter} draft={draft} geofences={geofences} failure={failure} />
       ))}
-      <VehicleScope
-        appId={appId}
-        scope={draft.value}
-        mayBeAll={isOperator()}
-        failure={failure}
-        onChange={(scope) => assign(draft, { ...draft.value, ...scope })}
-      />
+      <Scope appId={appId} draft={draft} failure={failure} />
       {rule && <p class="muted">{text.restarts}</p>}
       <FormEnd
         original={rule}

@@ -22,12 +22,15 @@ interface RowOptions {
 
 function RuleRow({ rule, geofences, onChange, onDelete }: RowOptions) {
   const { alarms, alarmRules: text, labelled } = texts.value;
-  const { name, kind, vehicleIds } = rule;
+  const { name, kind, vehicleIds, groupIds } = rule;
+  const ofGroups = groupIds && texts.value.groups.count(groupIds.length);
   return (
     <li class="rule-row">
       <strong>{name}</strong>
       <span>{labelled(alarms.kinds[kind], conditionText(rule, geofences))}</span>
-      <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
+      <span class="muted">
+        {[ofGroups, vehicleIds && text.vehicleCount(vehicleIds.length)].filter(Boolean).join(', ') || text.allVehicles}
+      </span>
       <RowActions name={name} onChange={onChange} onDelete={onDelete} />
     </li>
   );

@@ -3,6 +3,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { nextPage, type Page, usePages } from '../../api/use-pages.ts';
+import { GroupField } from '../../parts/forms/group-field.tsx';
 import { ImportPage } from '../../parts/forms/import-page.tsx';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { ApplicationField } from '../../parts/layout/application-choice.tsx';
@@ -25,6 +26,8 @@ export interface TableRequest {
   readonly search: string;
   /** None: all but archived. */
   readonly states: readonly string[];
+  /** The id of a group; empty for all vehicles. */
+  readonly group: string;
   /** A column, with a minus sign in descending order. */
   readonly sort: string;
 }
@@ -32,8 +35,13 @@ export interface TableRequest {
 const pageSize = 200;
 
 /** The parameters of GET /v1/x/vehicles. */
-export function parametersOf({ search, states, sort }: TableRequest): Readonly<Record<string, string>> {
-  return { ...(search !== '' && { q: search }), ...(states.length > 0 && { state: states.join(',') }), sort };
+export function parametersOf({ search, states, group, sort }: TableRequest): Readonly<Record<string, string>> {
+  return {
+    ...(search !== '' && { q: search }),
+    ...(states.length > 0 && { state: states.join(',') }),
+    ...(group !== '' && { group }),
+    sort,
+  };
 }
 
 /** Loads a page of the table. @throws CallFailure */
@@ -130,7 +138,10 @@ const states = ['moving', 'parked', 'silent', 'private', 'archived'] as const;
 function readRequest(): TableRequest {
   const { query } = address.value;
   const chosen = (query.get('state') ?? '').split(',').filter((state) => states.some((one) => one === state));
-  return { search: query.get('q') ?? '', states: chosen, sort: query.get('sort') ?? 'plate' };
+  return {
+    ...{ search: query.get('q') ?? '', states: chosen, group: query.get('group') ?? '' },
+    sort: query.get('sort') ?? 'plate',
+  };
 }
 
 function open(request: TableRequest): void {
@@ -188,8 +199,11 @@ function ColumnChoice({ shown }: { shown: readonly ColumnName[] }) {
 
 function Rows({ request, names }: { request: TableRequest; names: readonly ColumnName[] }) {
   const { vehicles: text, map } = texts.value;
-  const pages = usePages((after) => loadPage(request, after), [request.search, request.sort, request.states.join(',')]);
-  const isFiltered = request.search !== '' || request.states.length > 0;
+  const pages = usePages(
+    (after) => loadPage(request, after),
+    [request.search, request.sort, request.group, request.states.join(',')],
+  );
+  const isFiltered = request.search !== '' || request.group !== '' || request.states.length > 0;
   if (pages.rows?.total === 0 && !isFiltered) return <NoVehicles />;
   return (
     <DataTable
@@ -223,6 +237,12 @@ function VehiclesTable() {
           onSearch={(search) => open({ ...readRequest(), search })}
         />
         <StateChoice request={request} />
+        <GroupField
+          appId=""
+          value={request.group}
+          none={texts.value.groups.all}
+          onChange={(group) => open({ ...readRequest(), group })}
+        />
         <div class="screen-actions">
           {chosenVehicles.value.length > 0 && (
             <a class="button primary" href={`/replay?vehicles=${chosenVehicles.value.join(',')}`}>
