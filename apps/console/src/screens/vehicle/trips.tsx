@@ -35,7 +35,7 @@ export type Trip = Schema<'Trip'>;
 
 /** Loads the completed trips that started in a week, the newest first. @param until UNIX seconds. @throws CallFailure */
 async function loadTrips({ id, appId }: LiveVehicle, until: number): Promise<readonly Trip[]> {
-  const query = { from: until - weekSeconds, until };
+  const query = { from: until - weekSeconds, until, address: true };
   try {
     const call = api.GET('/v1/vehicle/{id}/trips', { params: { path: { id }, query, header: actingFor(appId) } });
     return [...((await answerOf(call)).trips ?? [])].reverse();
@@ -241,7 +241,8 @@ interface TripListOptions {
 }
 
 function TripRow({ trip, isSelected, onSelect }: { trip: Trip; isSelected: boolean; onSelect: () => void }) {
-  const { timestamp, distance, duration, average_speed } = trip;
+  const { timestamp, distance, duration, average_speed, first_position: first, last_position: last } = trip;
+  const places = [first?.address, last?.address].filter((place) => place !== undefined);
   const end = Date.parse(timestamp) + duration * 60_000;
   return (
     <li>
@@ -250,6 +251,7 @@ function TripRow({ trip, isSelected, onSelect }: { trip: Trip; isSelected: boole
         <span class="number">{formatDistance(distance)}</span>
         <small>{formatDuration(duration * 60)}</small>
         <small class="number">{formatSpeed(average_speed)}</small>
+        {places.length > 0 && <small class="trip-places">{[...new Set(places)].join(' – ')}</small>}
       </button>
     </li>
   );
