@@ -26,7 +26,7 @@ interface OwnPlace {
   readonly shape: GeofenceShape;
 }
 
-/** Reads the parking spots and geofences of the applications of vehicles, the smallest first. */
+/** Reads the parking spots and geofences, without corridors, of the applications of vehicles, the smallest first. */
 async function readOwnPlaces(db: Database, vehicleIds: readonly string[]): Promise<OwnPlace[]> {
   const { rows } = await sql<OwnPlace>`
     with place as (
@@ -36,7 +36,7 @@ async function readOwnPlaces(db: Database, vehicleIds: readonly string[]): Promi
       union all
       select application_id, name, coalesce(radius_metres, 1000000),
         jsonb_strip_nulls(geometry || jsonb_build_object('radiusMetres', radius_metres))
-      from geofence)
+      from geofence where width_metres is null)
     select vehicle.id::text as "vehicleId", place.name, place.shape
     from vehicle join place on place.application_id = vehicle.application_id
     where vehicle.id = any (${[...vehicleIds]}::integer[]) order by place.size, place.name`.execute(db);
