@@ -99,7 +99,7 @@ grant select, insert, update, delete on idempotent_request to odograph_fleet, od
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
-  alarm_rule, event, geofence, gbfs_system, can_database, place_address to odograph_query;
+  alarm_rule, event, geofence, gbfs_system, can_database, place_address, mileage_entry to odograph_query;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
@@ -120,7 +120,7 @@ grant select on alarm_rule, geofence to odograph_ingest;
 -- the databases that frames are decoded by, and the progress of decoding stored ones again
 grant select on can_database to odograph_ingest;
 grant select, update on can_redecoding to odograph_ingest;
-grant select, delete on alarm_rule_vehicle to odograph_ingest;
+grant select, delete on alarm_rule_vehicle, mileage_entry to odograph_ingest;
 grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
 -- the list of events: triggers write it with the owner's privileges
@@ -159,7 +159,10 @@ grant select, update, delete on alarm to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
-grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid) to odograph_fleet;
+-- entries of the mileage log cannot be changed, only followed by others
+grant select, insert on mileage_entry to odograph_fleet;
+grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid),
+  erase_mileage_entries(integer, text[], text) to odograph_fleet;
 
 -- access: authorizations, bookings and device keys
 call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,previous_app_key_sha256,password_hash}');

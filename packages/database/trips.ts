@@ -1,5 +1,5 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 
 interface Position {
   latitude: number;
@@ -111,3 +111,9 @@ export const tripTables = sql`trip join vehicle on vehicle.id = trip.vehicle_id
 
 /** A trip is answered once its end is known. */
 export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;
+
+/** SQL of the odometer at a time of the row of `trip`, km: the last one reported in the day before; null without any. */
+export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null> => sql<number | null>`(
+  select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading
+  where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'
+    and (reading.mileage is not null or reading.fleet ? 'mileage') order by reading.time desc limit 1)`;

@@ -4,7 +4,7 @@
  */
 export interface Column {
   readonly key: string;
-  readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number';
+  readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number' | 'flag';
   /** Decimals of a number. */
   readonly digits?: number;
   /** Left out of PDF, where a line has room for few columns. */
@@ -16,6 +16,7 @@ const word = (key: string): Column => ({ key, type: 'word' });
 const moment = (key: string): Column => ({ key, type: 'moment' });
 const date = (key: string): Column => ({ key, type: 'date' });
 const whole = (key: string): Column => ({ key, type: 'whole' });
+const flag = (key: string): Column => ({ key, type: 'flag' });
 const number = (key: string, digits: number): Column => ({ key, type: 'number', digits });
 const wide = (column: Column): Column => ({ ...column, isWide: true });
 
@@ -48,6 +49,30 @@ export const reportKinds = {
     vehicles: [...vehicle, ...drives],
     drivers: [text('driver'), ...drives],
     days: [...day, ...drives],
+  },
+  mileage: {
+    rows: [
+      ...[...vehicle, text('driver'), wide(text('tripId')), wide(date('date')), moment('startedAt'), moment('endedAt')],
+      ...[number('startOdometerKm', 1), number('endOdometerKm', 1), text('startPlace'), text('endPlace'), distanceKm],
+      ...[word('class'), text('purpose'), text('partner'), text('note'), wide(moment('enteredAt'))],
+      ...[wide(text('enteredBy')), flag('late'), whole('replaced'), flag('tripChanged')],
+      wide(number('enteredDistanceKm', 3)),
+    ],
+    vehicles: [
+      ...[
+        ...vehicle,
+        whole('trips'),
+        distanceKm,
+        number('businessKm', 3),
+        number('commuteKm', 3),
+        number('privateKm', 3),
+      ],
+      number('unclassifiedKm', 3),
+    ],
+    replaced: [
+      ...[...vehicle, wide(text('tripId')), moment('startedAt'), whole('version'), word('class'), text('purpose')],
+      ...[text('partner'), text('driver'), text('note'), moment('enteredAt'), text('enteredBy')],
+    ],
   },
   stops: {
     rows: [

@@ -27,7 +27,7 @@ function createCellWriter(timeZone: string, texts: ReportTexts, language: string
     // Roboto has no narrow no-break space, which separates thousands in French.
     if (typeof value === 'number') return numberFormat(digits).format(value).replaceAll('\u202f', '\u00a0');
     if (type === 'moment') return writeMinute(clock(String(value)));
-    return type === 'word' ? (texts.words[String(value)] ?? String(value)) : String(value);
+    return type === 'word' || type === 'flag' ? (texts.words[String(value)] ?? String(value)) : String(value);
   };
 }
 

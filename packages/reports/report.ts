@@ -6,6 +6,7 @@ import { writeTimestamp } from '@odograph/database/trips';
 import type { Kysely, RawBuilder } from 'kysely';
 import { type Column, type ReportKind, tablesOf } from './columns.ts';
 import * as fleet from './fleet.ts';
+import * as mileage from './mileage.ts';
 import type { ReportScope } from './scope.ts';
 import * as trips from './trips.ts';
 
@@ -34,6 +35,11 @@ const selections: { readonly [Kind in ReportKind]: Readonly<Record<string, Selec
     vehicles: trips.selectVehicleTotals,
     drivers: trips.selectDriverTotals,
     days: trips.selectDayTotals,
+  },
+  mileage: {
+    rows: mileage.selectMileageRows,
+    vehicles: mileage.selectMileageTotals,
+    replaced: mileage.selectReplacedEntries,
   },
   stops: { rows: trips.selectStopRows, vehicles: trips.selectStopTotals },
   utilization: { rows: fleet.selectUtilization, drivers: fleet.selectBookingTotals },

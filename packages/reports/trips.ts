@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { dateOf, instant, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
 
 /** SQL of the driver of the row of `trip`: that of the booking at its start, if the viewer sees the booking. */
-const driverOf = ({ viewer }: ReportScope) => sql`(select booking.user_id from booking
+export const driverOf = ({ viewer }: ReportScope) => sql`(select booking.user_id from booking
   where booking.vehicle_id = trip.vehicle_id and booking.deleted_at is null
     and tstzrange(booking.starts_at, booking.ends_at) @> trip.started_at and ${seesBooking(viewer)})`;
 

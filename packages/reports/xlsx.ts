@@ -18,7 +18,7 @@ function formatOf({ type, digits = 0 }: Column): string {
 
 /** Names of sheets have at most 31 characters and none of these. */
 const sheetName = (name: string) => name.replace(/[\\/*?:[\]]/g, ' ').slice(0, 31);
-const widths = { text: 18, word: 18, moment: 20, date: 12, whole: 12, number: 16 } as const;
+const widths = { text: 18, word: 18, flag: 8, moment: 20, date: 12, whole: 12, number: 16 } as const;
 
 /**
  * Writes a report as a workbook with a sheet for each table: numbers are numbers, and times are dates in the time zone of the

@@ -26,6 +26,7 @@ const Exported = Type.Object(
     authorizations: Rows,
     trips: Rows,
     shares: Rows,
+    mileage: Rows,
     audit: Rows,
   },
   { title: 'PersonExport' },
@@ -149,9 +150,11 @@ async function requireNothingOpen(db: Database, { applicationId, ids }: Person):
 /** Replaces every id of a person by a random pseudonym. @returns the pseudonym and the number of changed rows by kind */
 async function erasePerson(db: Database, { applicationId, ids, accountId }: Person) {
   const pseudonym = randomUUID();
-  const { rows } = await sql<{ changed: Record<string, number> }>`select
+  const { rows } = await sql<{ changed: Record<string, number>; mileage: number }>`select
+    erase_mileage_entries(${applicationId}, ${[...ids]}::text[], ${`erased-${pseudonym}`}) as mileage,
     erase_person(${applicationId}, ${[...ids]}::text[], ${accountId}, ${pseudonym}) as changed`.execute(db);
-  return { pseudonym: `erased-${pseudonym}`, changed: rows[0]?.changed ?? {} };
+  const [row] = rows;
+  return { pseudonym: `erased-${pseudonym}`, changed: { ...row?.changed, mileageEntries: row?.mileage ?? 0 } };
 }
 
 const exports = {
@@ -184,6 +187,10 @@ const exports = {
     order by started_at`,
   shares: (person: Person) => sql`select id, vehicle_id, created_at, ends_at, ended_at, views from share
     where user_id = ${person.accountId} order by created_at`,
+  mileage: ({ applicationId, ids }: Person) => sql`select * from mileage_entry where application_id = ${applicationId}
+    and (driver = any (${[...ids]}::text[])
+      or entered_by = any (select 'user:' || one from unnest(${[...ids]}::text[]) as one))
+    order by entered_at`,
   audit: ({ applicationId, ids }: Person) => sql`select at, actor, address, action, subject, details, outcome from audit
     where chain = ${applicationId} and (
       actor = any (select 'user:' || one from unnest(${[...ids]}::text[]) as one)

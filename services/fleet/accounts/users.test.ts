@@ -277,7 +277,7 @@ describe('erasing a person', () => {
       status: 200,
       body: {
         pseudonym: expect.stringMatching(/^erased-[0-9a-f-]{36}$/),
-        changed: { commands: 0, bookings: 2, authorizations: 2, auditRows: 4 },
+        changed: { commands: 0, mileageEntries: 0, bookings: 2, authorizations: 2, auditRows: 4 },
       },
     });
     expect([await tablesWith(userId), await tablesWith(username)]).toEqual([[], []]);

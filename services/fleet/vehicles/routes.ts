@@ -15,6 +15,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { DescriptionFields, Plate } from '../common/vehicle-description.ts';
 import { changeLinks } from '../devices/links.ts';
 import { createVehicle, operatedVehicles } from './admin.ts';
+import { mileage } from './mileage.ts';
 import { privacy } from './privacy.ts';
 import {
   deleteVehicle,
@@ -192,7 +193,9 @@ function addImportRoute(http: Http, { db, changes }: Fleet): void {
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
 const vehicles: FleetRoutes = { token: [addRequestRoute, addSearchRoutes, addChangeRoutes, addStateRoutes] };
-export const vehicleRoutes: readonly FleetRoutes[] = [vehicles, operatedVehicles, vehicleImports, requests, privacy];
+export const vehicleRoutes: readonly FleetRoutes[] = [
+  ...[vehicles, operatedVehicles, vehicleImports, requests, privacy, mileage],
+];
 
 function addStateRoute(http: Http, { db, changes }: Fleet, flag: StateFlag): void {
   const stateSchema = {

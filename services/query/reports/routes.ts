@@ -31,7 +31,7 @@ function schemaOf({ key, type }: Column): TSchema {
   if (type === 'moment') return moment(description);
   if (type === 'whole') return Type.Integer({ description });
   if (type === 'number') return Type.Number({ description });
-  return Type.String({ description });
+  return type === 'flag' ? Type.Boolean({ description }) : Type.String({ description });
 }
 
 const pascalCase = (kind: string) => kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,0 +1,90 @@
+import { mileageEntryDays } from '@odograph/contracts/mileage';
+import { managesVehicle } from '@odograph/database/bookings';
+import { odometerAt, tripIsOver } from '@odograph/database/trips';
+import { namesUser } from '@odograph/database/vehicle-access';
+import { type RawBuilder, sql } from 'kysely';
+import { dateOf, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
+import { driverOf } from './trips.ts';
+
+/** SQL that is true for the entries that the viewer sees: a user the own ones, a manager all of the vehicle. */
+function seesEntry({ viewer }: ReportScope): RawBuilder<boolean> {
+  const { userId } = viewer;
+  if (userId === undefined) return sql<boolean>`true`;
+  return sql<boolean>`(${managesVehicle(viewer)} or mileage_entry.entered_by = ${`user:${userId}`}
+    or ${namesUser(userId, sql`mileage_entry.driver`)})`;
+}
+
+/** The valid entry of a trip; `first` is the time of the first one. */
+const validEntry = (tripId: RawBuilder<unknown>, scope: ReportScope) => sql`(
+  select mileage_entry.*, (select min(entered_at) from mileage_entry as earlier
+    where earlier.vehicle_id = mileage_entry.vehicle_id and earlier.trip_id = mileage_entry.trip_id) as first
+  from mileage_entry where mileage_entry.vehicle_id = vehicle.id and mileage_entry.trip_id = ${tripId} and ${seesEntry(scope)}
+  order by version desc limit 1)`;
+
+const place = (latitude: string, longitude: string) =>
+  sql`concat(round(${sql.ref(latitude)}::numeric, 5), ', ', round(${sql.ref(longitude)}::numeric, 5))`;
+const placeOf = (end: 'first' | 'last') => sql`case when trip.${sql.ref(`${end}_latitude`)} is not null then
+  ${place(`trip.${end}_latitude`, `trip.${end}_longitude`)} end`;
+
+const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, entry.entered_at, entry.entered_by,
+  entry.version, entry.start_place, entry.end_place, entry.distance_km as entered_km, entry.driver as entered_driver,
+  entry.first > entry.ended_at + make_interval(days => ${mileageEntryDays}) as is_late`;
+
+/**
+ * Selects the trips of the interval with their entries, and entries whose trip was replaced by others since. Distances are
+ * those of the trips now.
+ */
+function selectLog(scope: ReportScope): RawBuilder<unknown> {
+  return sql`select ${vehicleColumns}, trip.id, trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3) as km,
+      ${odometerAt(sql`trip.started_at`)} as start_km, ${odometerAt(sql`trip.ended_at`)} as end_km,
+      ${placeOf('first')} as first_place, ${placeOf('last')} as last_place, ${driverOf(scope)} as driver, ${entryColumns},
+      (entry.started_at, entry.ended_at, entry.distance_km)
+        <> (trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3)::float8) as is_changed
+    from trip join vehicle on vehicle.id = trip.vehicle_id left join lateral ${validEntry(sql`trip.id`, scope)} as entry on true
+    where ${isReported(scope)} and ${tripIsOver} and ${isWithin(sql`trip.started_at`, scope)}
+    union all
+    select ${vehicleColumns}, entry.trip_id, entry.started_at, entry.ended_at, null, entry.start_odometer_km,
+      entry.end_odometer_km, null, null, null, ${entryColumns}, true
+    from vehicle cross join lateral (select distinct trip_id from mileage_entry
+      where mileage_entry.vehicle_id = vehicle.id and ${isWithin(sql`mileage_entry.started_at`, scope)}) as entered
+    cross join lateral ${validEntry(sql`entered.trip_id`, scope)} as entry
+    where ${isReported(scope)} and not exists (select from trip where trip.id = entered.trip_id)`;
+}
+
+/** Selects the mileage log. Of a private trip it has the kilometres alone, which is all that tax offices ask. */
+export function selectMileageRows(scope: ReportScope): RawBuilder<object> {
+  const unlessPrivate = (value: RawBuilder<unknown>) =>
+    sql`case when (class = 'private') is not true then ${value} end`;
+  return sql<object>`select "vehicleId", plate, coalesce(entered_driver, driver) as driver, id as "tripId",
+      ${dateOf(sql`started_at`, scope)} as date, ${moment(sql`started_at`)} as "startedAt", ${moment(sql`ended_at`)} as "endedAt",
+      start_km as "startOdometerKm", end_km as "endOdometerKm",
+      ${unlessPrivate(sql`coalesce(start_place, first_place)`)} as "startPlace",
+      ${unlessPrivate(sql`coalesce(end_place, last_place)`)} as "endPlace", km::float8 as "distanceKm", class, purpose, partner,
+      note, ${moment(sql`entered_at`)} as "enteredAt", entered_by as "enteredBy", is_late as late,
+      version - 1 as replaced, is_changed as "tripChanged", entered_km as "enteredDistanceKm"
+    from (${selectLog(scope)}) as log order by plate, "vehicleId", started_at`;
+}
+
+/** Selects the kilometres of each vehicle by use. */
+export function selectMileageTotals(scope: ReportScope): RawBuilder<object> {
+  const kilometres = (condition: RawBuilder<unknown>) =>
+    sql`coalesce(sum(round(trip.distance_km::numeric, 3)) filter (where ${condition}), 0)::float8`;
+  return sql<object>`select ${vehicleColumns}, count(*)::integer as trips, ${kilometres(sql`true`)} as "distanceKm",
+      ${kilometres(sql`entry.class = 'business'`)} as "businessKm", ${kilometres(sql`entry.class = 'commute'`)} as "commuteKm",
+      ${kilometres(sql`entry.class = 'private'`)} as "privateKm", ${kilometres(sql`entry.class is null`)} as "unclassifiedKm"
+    from trip join vehicle on vehicle.id = trip.vehicle_id left join lateral ${validEntry(sql`trip.id`, scope)} as entry on true
+    where ${isReported(scope)} and ${tripIsOver} and ${isWithin(sql`trip.started_at`, scope)}
+    group by vehicle.id order by plate, vehicle.id`;
+}
+
+/** Selects the entries that others have replaced. */
+export function selectReplacedEntries(scope: ReportScope): RawBuilder<object> {
+  return sql<object>`select ${vehicleColumns}, mileage_entry.trip_id as "tripId",
+      ${moment(sql`mileage_entry.started_at`)} as "startedAt", version, class, purpose, partner, driver, note,
+      ${moment(sql`entered_at`)} as "enteredAt", entered_by as "enteredBy"
+    from mileage_entry join vehicle on vehicle.id = mileage_entry.vehicle_id
+    where ${isReported(scope)} and ${seesEntry(scope)} and ${isWithin(sql`mileage_entry.started_at`, scope)}
+      and exists (select from mileage_entry as later where later.vehicle_id = mileage_entry.vehicle_id
+        and later.trip_id = mileage_entry.trip_id and later.version > mileage_entry.version)
+    order by plate, vehicle.id, mileage_entry.started_at, version`;
+}
