@@ -120,7 +120,7 @@ grant select on alarm_rule, geofence to odograph_ingest;
 -- the databases that frames are decoded by, and the progress of decoding stored ones again
 grant select on can_database to odograph_ingest;
 grant select, update on can_redecoding to odograph_ingest;
-grant select, delete on alarm_rule_vehicle, mileage_entry to odograph_ingest;
+grant select, delete on alarm_rule_vehicle, mileage_entry, sent_report_vehicle to odograph_ingest;
 grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
 -- the list of events: triggers write it with the owner's privileges
@@ -188,6 +188,9 @@ grant select on vehicle, vehicle_latest, device_model, device_link, privacy_peri
 grant select, insert, update, delete on webhook, webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt,
   notification, notification_held, notification_escalation to odograph_events;
 grant select, insert, update on push_key to odograph_events;
+-- scheduled reports, and what they read besides
+grant select, insert, update, delete on report_schedule, sent_report, sent_report_vehicle to odograph_events;
+grant select on mileage_entry to odograph_events;
 -- a new webhook locks its application, which requires the privilege to update a column
 grant update (created_at) on application to odograph_events;
 grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_change, vehicle_latest, trip,

@@ -13,6 +13,7 @@ import { mapCommands } from './commands/map.ts';
 import { moveCommands } from './commands/move.ts';
 import { notificationCommands } from './commands/notifications.ts';
 import { operationCommands } from './commands/operations.ts';
+import { fleetReportCommands } from './commands/reports.ts';
 import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
 import { deviceCommands, shareCommands, vehicleCommands } from './commands/vehicles.ts';
@@ -101,6 +102,7 @@ export const commands: readonly Command[] = [
   ...registrationCommands,
   ...importCommands,
   ...tailCommands,
+  ...fleetReportCommands,
   ...reportCommands,
   ...archiveCommands,
   ...backupCommands,

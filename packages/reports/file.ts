@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Failure } from '@odograph/contracts/failures';
@@ -32,6 +33,8 @@ export interface ReportFile {
 }
 
 const maxAtOnce = 2;
+const maxWaitMs = 30_000;
+const pollMs = 200;
 const timeLimitMs = 120_000;
 const memoryLimitMb = 768;
 /** Bundles a module; missing in the image, whose Node.js runs TypeScript. */
@@ -48,11 +51,13 @@ export function fileNameOf({ kind, scope: { from, until, timeZone } }: Report, f
 
 /**
  * Writes a report as a file, in a thread of its own: the libraries take seconds of CPU time and 300 MB, which end with it.
- * @throws Failure OVERLOADED while two files are being written, or when one takes too long or too much memory
+ * @throws Failure OVERLOADED when two others are being written for 30 s, or when this one takes too long or too much memory
  */
 export async function writeReportFile(order: FileOrder): Promise<ReportFile> {
-  if (running >= maxAtOnce) {
-    throw new Failure('OVERLOADED', 'other reports are being written', { retryAfterSeconds: 5 });
+  for (let waitedMs = 0; running >= maxAtOnce; waitedMs += pollMs) {
+    if (waitedMs >= maxWaitMs)
+      throw new Failure('OVERLOADED', 'other reports are being written', { retryAfterSeconds: 5 });
+    await delay(pollMs);
   }
   running += 1;
   const isBundled = existsSync(runner);

@@ -105,3 +105,38 @@ export async function readReport(
   });
   return { kind, scope, tables: Object.fromEntries(tables) };
 }
+
+/** Columns of totals that time changes, not late data. */
+const passing = new Set(['openAlarms', 'stoppedHours']);
+
+/** The numbers of each vehicle in a report, by its id. */
+export type VehicleTotals = ReadonlyMap<string, Readonly<Record<string, number>>>;
+
+/** The table of a kind of report with a row for each vehicle; none for what devices are silent now. */
+function vehicleTableOf(kind: ReportKind): string | undefined {
+  if (kind === 'silent-devices') return undefined;
+  return 'vehicles' in tablesOf(kind) ? 'vehicles' : 'rows';
+}
+
+/** Picks the numbers of each vehicle of a report. */
+export function totalsOf({ kind, tables }: Pick<Report, 'kind' | 'tables'>): VehicleTotals {
+  const rows = tables[vehicleTableOf(kind) ?? ''] ?? [];
+  return new Map(
+    rows.map((row) => {
+      const numbers = Object.entries(row).filter(
+        (entry): entry is [string, number] => typeof entry[1] === 'number' && !passing.has(entry[0]),
+      );
+      return [String(row['vehicleId']), Object.fromEntries(numbers)];
+    }),
+  );
+}
+
+/** Reads the numbers of each vehicle without the rest of a report. @throws Failure as readReport */
+export async function readTotals(db: Kysely<Tables>, kind: ReportKind, scope: ReportScope): Promise<VehicleTotals> {
+  const name = vehicleTableOf(kind);
+  const { [name ?? '']: columns } = tablesOf(kind);
+  const { [name ?? '']: select } = selections[kind];
+  if (name === undefined || columns === undefined || select === undefined) return new Map();
+  const rows = await inSnapshot(db, (snapshot) => readTable(snapshot, columns, select(scope), maxReportRows));
+  return totalsOf({ kind, tables: { [name]: rows } });
+}

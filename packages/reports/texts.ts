@@ -11,6 +11,8 @@ export interface ReportTexts {
   readonly createdAt: string;
   readonly page: string;
   readonly empty: string;
+  /** The text of the e-mail that a report is sent with. */
+  readonly mail: string;
 }
 
 const folder = new URL('texts/', import.meta.url);

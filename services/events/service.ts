@@ -15,6 +15,8 @@ import { createEventMetrics, eventTasks } from './delivery/metrics.ts';
 import { sendTestEvent, WebhookDeliveries } from './delivery/webhook-deliveries.ts';
 import { notificationRoutes, operatorNotificationRoutes } from './notifications/routes.ts';
 import { webhookRoutes } from './registration/routes.ts';
+import { ReportSender } from './reports/report-sender.ts';
+import { operatedScheduleRoutes, scheduleRoutes } from './reports/routes.ts';
 
 /** Maximum attempts in flight to all receivers together. */
 const maxInFlight = 512;
@@ -27,6 +29,8 @@ export interface EventServiceOptions {
   readonly resolve?: ResolveHost;
   /** For a whole attempt. */
   readonly timeLimitMs?: number;
+  /** Between two looks for scheduled reports that are due. */
+  readonly reportIntervalMs?: number;
 }
 
 /** Sends events to the webhooks and notifications of applications. */
@@ -34,6 +38,7 @@ export function createEventService({
   clock = () => new Date(),
   resolve,
   timeLimitMs = 15_000,
+  reportIntervalMs = 60_000,
 }: EventServiceOptions = {}): Service<Http> {
   return {
     name: 'events',
@@ -54,14 +59,20 @@ export function createEventService({
       const deliveries = new WebhookDeliveries(context, options);
       const sendTest = (webhookId: string) => sendTestEvent(context, options, webhookId);
       const routes = { db, ...options, lease: context.lease, sendTest };
+      const schedules = { db, hasMail: mailer !== undefined };
+      const sender = mailer && new ReportSender({ db, mailer, failures, clock, intervalMs: reportIntervalMs });
       const accounts = accountsIn(db, config);
       const kept = answersIn(db, await readEncryptionKeys(config));
-      await tokenRoutes(http, accounts, [webhookRoutes(routes), notificationRoutes(routes)], kept);
-      await operatorRoutes(http, { accounts, adminToken, kept }, [operatorNotificationRoutes(routes)]);
+      const ofApplications = [webhookRoutes(routes), notificationRoutes(routes), scheduleRoutes(schedules)];
+      await tokenRoutes(http, accounts, ofApplications, kept);
+      const ofOperators = [operatorNotificationRoutes(routes), operatedScheduleRoutes(schedules)];
+      await operatorRoutes(http, { accounts, adminToken, kept }, ofOperators);
+      onStop('scheduled reports', () => sender?.stop());
       onStop('webhook deliveries', () => deliveries.stop());
       return {
         async ready() {
           deliveries.start();
+          sender?.start();
         },
         async health() {
           await pingDatabase(db);

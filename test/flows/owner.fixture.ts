@@ -63,6 +63,16 @@ async function createNotification(api: ApiClient, { id }: TestVehicle): Promise<
   return notification;
 }
 
+async function storeSchedule(db: Database, { id }: TestApplication): Promise<string> {
+  const { rows } = await sql<{
+    id: string;
+  }>`insert into report_schedule (application_id, kind, format, every, time_zone,
+      hour, language, recipients, next_due_at)
+    values (${id}, 'trips', 'pdf', 'month', 'UTC', 6, 'en', '{office@example.com}', now() + interval '1 day')
+    returning id`.execute(db);
+  return rows[0]?.id ?? '';
+}
+
 /** Creates an application with one resource of each kind, over the interface where it has a route for it. */
 export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'httpUrl'>): Promise<Owner> {
   const application = await createApplication(db);
@@ -107,6 +117,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
       webhook,
       notification,
       'api key': apiKeyId,
+      'report schedule': await storeSchedule(db, application),
       geofence,
       group,
       'alarm rule': alarmRule,
@@ -147,5 +158,6 @@ export function missingNames(): Owner['names'] {
     export: randomUUID(),
     'api key': randomUUID(),
     share: randomUUID(),
+    'report schedule': randomUUID(),
   };
 }

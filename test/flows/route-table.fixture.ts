@@ -94,7 +94,8 @@ export type Resource =
   | 'notification'
   | 'export'
   | 'api key'
-  | 'share';
+  | 'share'
+  | 'report schedule';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -122,6 +123,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/exports', 'export'],
   ['/v1/x/api-keys', 'api key'],
   ['/v1/x/shares', 'share'],
+  ['/v1/x/report-schedules', 'report schedule'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */
@@ -163,6 +165,9 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   types: () => ['alarm.*'],
   events: () => ['alarm.*'],
   scopes: () => ['read'],
+  class: () => 'private',
+  every: () => 'week',
+  recipients: () => ['office@example.com'],
   address: () => '1 street',
   zipcode: () => '75001',
   city: () => 'Paris',

@@ -31,6 +31,8 @@ export interface AdminApi {
   post(path: string, body: object): Promise<unknown>;
   put(path: string, body: object): Promise<unknown>;
   delete(path: string, query?: Query): Promise<unknown>;
+  /** Reads a file. */
+  download(path: string, query: Query): Promise<Buffer>;
 }
 
 /** Encodes text for one segment of a path. */
@@ -56,6 +58,11 @@ function refused(url: string, response: Response, body: unknown): Refusal {
   return new Refusal(status, typeof message === 'string' ? `${error}: ${message}` : error);
 }
 
+const send = (url: string, target: URL, init: RequestInit): Promise<Response> =>
+  fetch(target, { redirect: 'manual', ...init }).catch((error: unknown) => {
+    throw unreachable(url, error);
+  });
+
 /**
  * Sends a request with a JSON body and reads the JSON answer. Redirects are not followed: credentials belong to one server.
  * @throws Unreachable, Refusal with a one-line message
@@ -65,9 +72,7 @@ export async function requestJson(
   target: URL,
   init: RequestInit,
 ): Promise<{ body: unknown; headers: Headers }> {
-  const response = await fetch(target, { redirect: 'manual', ...init }).catch((error: unknown) => {
-    throw unreachable(url, error);
-  });
+  const response = await send(url, target, init);
   const body: unknown = await response.json().catch(() => undefined);
   if (!response.ok || body === undefined) throw refused(url, response, body);
   return { body, headers: response.headers };
@@ -78,9 +83,13 @@ export async function requestJson(
  * Each call throws Unreachable or Refusal with a one-line message.
  */
 export function createAdminApi(url: string, authenticate: () => Promise<Record<string, string>>): AdminApi {
-  const request = async (method: string, path: string, query: Query, body?: object): Promise<unknown> => {
+  const targetOf = (path: string, query: Query): URL => {
     const target = new URL(path.startsWith('/') ? path : `/v1/x/admin/${path}`, url);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, value);
+    return target;
+  };
+  const request = async (method: string, path: string, query: Query, body?: object): Promise<unknown> => {
+    const target = targetOf(path, query);
     const headers = { ...(await authenticate()), 'content-type': 'application/json' };
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
     return (await requestJson(url, target, { method, headers, ...json })).body;
@@ -91,5 +100,10 @@ export function createAdminApi(url: string, authenticate: () => Promise<Record<s
     post: (path, body) => request('POST', path, {}, body),
     put: (path, body) => request('PUT', path, {}, body),
     delete: (path, query = {}) => request('DELETE', path, query),
+    async download(path, query) {
+      const response = await send(url, targetOf(path, query), { headers: await authenticate() });
+      if (!response.ok) throw refused(url, response, await response.json().catch(() => undefined));
+      return Buffer.from(await response.arrayBuffer());
+    },
   };
 }

@@ -24,6 +24,7 @@ export const eventTasks = {
   saving: 'deliveries may be repeated: their outcome cannot be stored',
   log: 'old deliveries stay in the log',
   digests: 'digests of notifications cannot be written',
+  reports: 'scheduled reports are not sent, or not checked for late data',
 } as const;
 export type EventTask = keyof typeof eventTasks;
 

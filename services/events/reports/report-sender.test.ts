@@ -1,0 +1,164 @@
+import { startMailServer, type TestMailServer } from '@odograph/mail/mail-server.fixture';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createEventService } from '../service.ts';
+
+let mail: TestMailServer;
+let platform: TestPlatform;
+let application: TestApplication;
+let vehicleId: string;
+let now = new Date('2025-03-20T12:00:00Z');
+
+const start = () =>
+  startTestPlatform([createEventService({ clock: () => now, reportIntervalMs: 50 })], {
+    ...{ SMTP_URL: mail.url, MAIL_FROM: 'fleet@odograph.example' },
+  });
+beforeAll(async () => {
+  mail = await startMailServer();
+  platform = await start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await mail.close();
+});
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  ({ id: vehicleId } = await createVehicle(platform.db, application));
+  mail.received.length = 0;
+  mail.refused.clear();
+  await sql`delete from report_schedule`.execute(platform.db);
+});
+
+const path = '/v1/x/report-schedules';
+const schedule = {
+  kind: 'trips',
+  format: 'xlsx',
+  every: 'month',
+  timeZone: 'Europe/Paris',
+  recipients: ['ann@example.com'],
+};
+const storeTrip = (startedAt: string, km: number) =>
+  sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at,
+    settled, inferred, distance_km)
+  select ${vehicleId}::integer, start, start + interval '30 minutes', start, true, false, ${km}
+  from (select ${startedAt}::timestamptz as start) as given`.execute(platform.db);
+
+/** Creates a schedule whose report of February 2025 is due now. */
+async function createDue(more: object = {}): Promise<string> {
+  const { status, body } = await platform.as(application.token).post(path, { ...schedule, ...more });
+  expect([status, body.error]).toEqual([200, undefined]);
+  await sql`update report_schedule set next_due_at = '2025-03-01T05:00:00Z' where id = ${body.id}`.execute(platform.db);
+  return body.id;
+}
+const sentOf = async (id: string) => (await platform.as(application.token).get(`${path}/${id}/reports`)).body.reports;
+const isSent = (id: string, state = 'sent') =>
+  eventually(async () => expect(await sentOf(id)).toMatchObject([{ state }]), 30_000);
+
+describe('a scheduled report', () => {
+  it('is due at its hour in its time zone, whatever the clock change between', async () => {
+    const dues = async (every: string, hour: number, zone: string, after: string) => {
+      const { rows } = await sql<{
+        due: Date;
+      }>`select report_due_at(${every}, ${zone}, ${hour}::integer, ${after}) as due`.execute(platform.db);
+      return rows[0]?.due.toISOString();
+    };
+    expect(await dues('month', 6, 'Europe/Paris', '2025-03-20T12:00:00Z')).toBe('2025-04-01T04:00:00.000Z');
+    expect(await dues('week', 6, 'Europe/Paris', '2025-03-30T23:59:00Z')).toBe('2025-03-31T04:00:00.000Z');
+    expect(await dues('week', 6, 'Europe/Paris', '2025-03-31T04:00:00Z')).toBe('2025-04-07T04:00:00.000Z');
+    expect(await dues('month', 0, 'Asia/Tokyo', '2025-02-28T14:59:00Z')).toBe('2025-02-28T15:00:00.000Z');
+  });
+
+  it('arrives once at each recipient, with the file of the month before', async () => {
+    const id = await createDue({ recipients: ['ann@example.com', 'bob@example.com'], language: 'fr' });
+    await isSent(id);
+    expect(mail.received.map(({ recipients }) => recipients)).toEqual([['ann@example.com'], ['bob@example.com']]);
+    expect(mail.received[0]?.source).toContain('trips-2025-02-01-2025-02-28.xlsx');
+    const [report] = await sentOf(id);
+    expect(report).toMatchObject({ from: '2025-01-31T23:00:00.000Z', until: '2025-02-28T23:00:00.000Z', changes: [] });
+    const [{ nextDueAt }] = (await platform.as(application.token).get(path)).body.schedules;
+    expect(nextDueAt).toBe('2025-04-01T04:00:00.000Z');
+  });
+
+  it('is sent once although several processes start again and again while it is due', async () => {
+    const others = [await start(), await start()];
+    const ids = [];
+    for (let n = 0; n < 4; n += 1) ids.push(await createDue({ recipients: [`r${n}@example.com`] }));
+    const third = await start();
+    await Promise.all(ids.map((id) => isSent(id)));
+    for (const one of [...others, third]) await one.stop();
+    expect(mail.received.flatMap(({ recipients }) => recipients).sort()).toEqual([
+      'r0@example.com',
+      'r1@example.com',
+      'r2@example.com',
+      'r3@example.com',
+    ]);
+  });
+
+  it('is repeated for the recipient whose message is refused, and for no other', async () => {
+    mail.refused.add('bob@example.com');
+    const id = await createDue({ recipients: ['bob@example.com', 'ann@example.com'] });
+    await eventually(
+      async () => expect(await sentOf(id)).toMatchObject([{ accepted: ['ann@example.com'], attempts: 1 }]),
+      30_000,
+    );
+    await eventually(async () => {
+      expect(await sentOf(id)).toMatchObject([{ state: 'due', lastError: 'the mail server answered 550' }]);
+    }, 30_000);
+    mail.refused.clear();
+    await sql`update sent_report set next_attempt_at = ${now} where schedule_id = ${id}`.execute(platform.db);
+    await isSent(id);
+    expect(mail.received.flatMap(({ recipients }) => recipients)).toEqual(['ann@example.com', 'bob@example.com']);
+  });
+
+  it('is marked as outdated when late data changes it, with what was sent and what is true now', async () => {
+    await storeTrip('2025-02-10T08:00:00Z', 100);
+    const id = await createDue();
+    await isSent(id);
+    await storeTrip('2025-02-11T08:00:00Z', 12.345);
+    await storeTrip('2025-03-02T08:00:00Z', 7);
+    const before = now;
+    now = new Date(before.getTime() + 2 * 3_600_000);
+    await eventually(async () => {
+      const [report] = await sentOf(id);
+      expect(report.outdatedAt).toBe('2025-03-20T14:00:00.000Z');
+      expect(report.changes).toEqual(
+        [
+          ['distanceKm', 100, 112.345],
+          ['drivingHours', 0.5, 1],
+          ['trips', 1, 2],
+        ].map(([column, sent, current]) => ({
+          ...{ vehicleId, plate: expect.any(String), column, sent, now: current },
+        })),
+      );
+    }, 30_000);
+    now = before;
+  });
+
+  it('belongs to its application alone, and is managed by operators too', async () => {
+    const id = await createDue();
+    const other = platform.as((await createApplication(platform.db)).token);
+    expect((await other.get(`${path}/${id}/reports`)).status).toBe(404);
+    expect((await other.delete(`${path}/${id}`)).status).toBe(404);
+    const admin = '/v1/x/admin/report-schedules';
+    const created = await platform.admin.post(admin, { ...schedule, appId: application.appId });
+    expect(created.body).toMatchObject({ ...schedule, hour: 6, language: 'en' });
+    expect((await platform.admin.delete(`${admin}/${created.body.id}`)).body).toEqual({ deleted: true });
+    expect((await platform.as(application.token).delete(`${path}/${id}`)).body).toEqual({ deleted: true });
+    expect((await platform.as(application.token).get(path)).body.schedules).toEqual([]);
+  });
+
+  it.each([
+    [{ recipients: ['ann@example.com, bob@example.com'] }, 'recipients.0'],
+    [{ recipients: ['ann@example.com\r\nBcc: eve@example.com'] }, 'recipients.0'],
+    [{ recipients: [] }, 'recipients'],
+    [{ timeZone: '+02:00' }, 'timeZone'],
+    [{ language: '../en' }, 'language'],
+    [{ kind: 'salaries' }, 'kind'],
+  ])('refuses %j', async (more, field) => {
+    const { status, body } = await platform.as(application.token).post(path, { ...schedule, ...more });
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+});

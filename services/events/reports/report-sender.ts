@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Failure } from '@odograph/contracts/failures';
+import type { Tables } from '@odograph/database/tables';
+import type { Mailer } from '@odograph/mail/mailer';
+import { maxFileRows, writeReportFile } from '@odograph/reports/file';
+import { readReport, readTotals, totalsOf } from '@odograph/reports/report';
+import { fill, readTexts } from '@odograph/reports/texts';
+import type { FailureReports } from '@odograph/runtime/background-failures';
+import type { Kysely } from 'kysely';
+import * as sent from './sent-reports.ts';
+
+interface SenderOptions {
+  readonly db: Kysely<Tables>;
+  readonly mailer: Mailer;
+  readonly failures: FailureReports<'reports'>;
+  readonly clock: () => Date;
+  /** Between two looks for what is due. */
+  readonly intervalMs: number;
+}
+
+/**
+ * Sends the reports that are due, and looks for late data in those that were sent. The key of a row makes each due time one
+ * report. The outcome of a message is stored after the mail server has accepted it: a process that stops in between sends it
+ * again, with the same Message-ID.
+ */
+export class ReportSender {
+  readonly #options: SenderOptions;
+  readonly #stopping = new AbortController();
+  #loop = Promise.resolve();
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Resolves when the message in flight is sent. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { failures, intervalMs } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#work();
+        failures.succeeded('reports');
+      } catch (error) {
+        failures.failed('reports', error);
+      }
+      await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { db, clock } = this.#options;
+    await sent.planReports(db, clock());
+    for (;;) {
+      const report = this.#stopping.signal.aborted ? undefined : await sent.takeReport(db, clock());
+      if (report === undefined) break;
+      await this.#send(report);
+    }
+    for (;;) {
+      const report = this.#stopping.signal.aborted ? undefined : await sent.takeSentReport(db, clock());
+      if (report === undefined) break;
+      await sent.compareTotals(db, report, await readTotals(db, report.kind, report.scope), clock());
+    }
+  }
+
+  async #send(report: sent.ScheduledReport): Promise<void> {
+    const { db, clock } = this.#options;
+    try {
+      await this.#sendToAll(report);
+      await sent.markSent(db, report, clock());
+    } catch (error) {
+      const isFinal = error instanceof Failure && error.code === 'INVALID_PARAMETER';
+      const message = error instanceof Error ? error.message : String(error);
+      await sent.markFailed(db, report, { message, isFinal, now: clock() });
+    }
+  }
+
+  /** Sends to the recipients that are left. One that is refused does not keep the others waiting. */
+  async #sendToAll(report: sent.ScheduledReport): Promise<void> {
+    const { db, mailer, clock } = this.#options;
+    const { kind, format, language, scope, scheduleId, dueAt, recipients, accepted } = report;
+    const content = await readReport(db, kind, scope, maxFileRows[format]);
+    const file = await writeReportFile({ report: content, format, language });
+    if (accepted.length === 0) await sent.keepTotals(db, report, totalsOf(content));
+    const texts = readTexts(language);
+    const [, days = ''] = /-(\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d)\./.exec(file.name) ?? [];
+    const [from, until] = [days.slice(0, 10), days.slice(11)];
+    const mail = {
+      subject: `${texts.kinds[kind]} ${from} – ${until}`,
+      text: fill(texts.mail, { report: texts.kinds[kind] ?? kind, from, until, timeZone: scope.timeZone }),
+      attachments: [{ filename: file.name, contentType: file.mediaType, content: file.content }],
+    };
+    const failed: unknown[] = [];
+    for (const [number, to] of recipients.entries()) {
+      if (accepted.includes(to)) continue;
+      const key = `report-${scheduleId}-${Date.parse(dueAt)}-${number}`;
+      try {
+        await mailer.send({ ...mail, to, key });
+        await sent.markAccepted(db, report, to, clock());
+      } catch (error) {
+        failed.push(error);
+      }
+    }
+    if (failed.length > 0) throw failed[0];
+  }
+}

@@ -1,0 +1,148 @@
+import { type Caller, type Operator, seesApplication } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isTimeZone } from '@odograph/contracts/time-zone';
+import { findApplicationId } from '@odograph/database/accounts';
+import { type AuditOrigin, auditChange, operatorOrigin, originOf } from '@odograph/database/audit';
+import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { AppId, answers, Succeeded } from '@odograph/http/schemas';
+import { readTexts } from '@odograph/reports/texts';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import * as queries from './queries.ts';
+import * as schemas from './schemas.ts';
+
+interface ScheduleRoutes {
+  readonly db: Kysely<Tables>;
+  /** Whether SMTP_URL is set. */
+  readonly hasMail: boolean;
+}
+
+const Deleted = Type.Object({ deleted: Succeeded }, { title: 'Deleted' });
+const Schedules = Type.Object({ schedules: Type.Array(schemas.Schedule) }, { title: 'ReportSchedules' });
+const SentReports = Type.Object({ reports: Type.Array(schemas.SentReport) }, { title: 'SentReports' });
+/** A schedule sends data of an application elsewhere, so an operator needs the role that manages its keys. */
+const config = { right: ['administrator', 'application'] as const };
+const route = { tags: ['reports'] };
+const summaries = {
+  create: 'Send a report by e-mail each week or month',
+  list: 'List the schedules of the application',
+  delete: 'Delete a schedule with the list of what it sent',
+  sent: 'List the last 100 reports of a schedule, and what late data has changed in them',
+};
+
+async function create({ db, hasMail }: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {
+  if (!hasMail) throw invalidParameter('recipients', 'get no e-mail: SMTP_URL is not set');
+  if (given.timeZone !== undefined && !isTimeZone(given.timeZone)) {
+    throw invalidParameter('timeZone', 'must be a name of the IANA database');
+  }
+  readTexts(given.language);
+  return db.transaction().execute(async (trx) => {
+    const schedule = await queries.createSchedule(trx, origin.chain, given);
+    const details = { kind: given.kind, every: given.every, recipients: given.recipients.length };
+    await auditChange(trx, origin, 'report-schedule.create', `report-schedule:${schedule.id}`, details);
+    return schedule;
+  });
+}
+
+async function remove({ db }: ScheduleRoutes, origin: AuditOrigin, id: string) {
+  await db.transaction().execute(async (trx) => {
+    await queries.deleteSchedule(trx, id);
+    await auditChange(trx, origin, 'report-schedule.delete', `report-schedule:${id}`);
+  });
+  return { deleted: true };
+}
+
+/** Schedules of reports, for applications. */
+export function scheduleRoutes(options: ScheduleRoutes): RoutePlugin {
+  const { db } = options;
+  const path = '/v1/x/report-schedules';
+  const requireOwn = async ({ applicationId }: Caller, id: string) => {
+    if ((await queries.findOwner(db, id)) !== applicationId) throw new Failure('NOT_FOUND', 'no such schedule');
+  };
+  return (http) => {
+    http.addHook('preValidation', async ({ caller: { userId } }) => {
+      if (userId !== undefined)
+        throw new Failure('UNAUTHORIZED', 'a schedule belongs to an application, not to a user');
+    });
+    const response = answers(schemas.Schedule, 'UNAUTHORIZED', 'NOT_FOUND', 'TOO_MANY');
+    http.post(
+      path,
+      { config, schema: { ...route, summary: summaries.create, body: schemas.NewSchedule, response } },
+      (request) => create(options, originOf(request), request.body),
+    );
+    http.get(
+      path,
+      { schema: { ...route, summary: summaries.list, response: answers(Schedules, 'UNAUTHORIZED') } },
+      async ({ caller }) => ({ schedules: await queries.listSchedules(db, caller.applicationId) }),
+    );
+    const ofOne = { ...route, params: schemas.SchedulePath };
+    http.delete(
+      `${path}/:id`,
+      {
+        config,
+        schema: { ...ofOne, summary: summaries.delete, response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND') },
+      },
+      async (request) => {
+        await requireOwn(request.caller, request.params.id);
+        return remove(options, originOf(request), request.params.id);
+      },
+    );
+    http.get(
+      `${path}/:id/reports`,
+      { schema: { ...ofOne, summary: summaries.sent, response: answers(SentReports, 'UNAUTHORIZED', 'NOT_FOUND') } },
+      async ({ caller, params: { id } }) => {
+        await requireOwn(caller, id);
+        return { reports: await queries.listSentReports(db, id) };
+      },
+    );
+  };
+}
+
+/** The same for operators, as the command line uses it. */
+export function operatedScheduleRoutes(options: ScheduleRoutes): RoutePlugin {
+  const { db } = options;
+  const path = '/v1/x/admin/report-schedules';
+  const findOwner = async (operator: Operator, id: string) => {
+    const owner = await queries.findOwner(db, id);
+    if (!seesApplication(operator, owner)) throw new Failure('NOT_FOUND', 'no such schedule');
+    return owner;
+  };
+  return (http) => {
+    const response = answers(schemas.Schedule, 'UNKNOWN_APPLICATION', 'NOT_FOUND', 'TOO_MANY');
+    http.post(
+      path,
+      { schema: { summary: summaries.create, body: schemas.NewScheduleOf, response } },
+      async (request) => {
+        const { appId, ...given } = request.body;
+        const applicationId = await findApplicationId(db, appId, request.operator.applicationIds);
+        return create(options, operatorOrigin(request, applicationId), given);
+      },
+    );
+    const querystring = Type.Object({ appId: AppId });
+    http.get(
+      path,
+      { schema: { summary: summaries.list, querystring, response: answers(Schedules, 'UNKNOWN_APPLICATION') } },
+      async ({ operator, query: { appId } }) => ({
+        schedules: await queries.listSchedules(db, await findApplicationId(db, appId, operator.applicationIds)),
+      }),
+    );
+    const params = schemas.SchedulePath;
+    http.delete(
+      `${path}/:id`,
+      { schema: { summary: summaries.delete, params, response: answers(Deleted, 'NOT_FOUND') } },
+      async (request) => {
+        const owner = await findOwner(request.operator, request.params.id);
+        return remove(options, operatorOrigin(request, owner), request.params.id);
+      },
+    );
+    http.get(
+      `${path}/:id/reports`,
+      { schema: { summary: summaries.sent, params, response: answers(SentReports, 'NOT_FOUND') } },
+      async ({ operator, params: { id } }) => {
+        await findOwner(operator, id);
+        return { reports: await queries.listSentReports(db, id) };
+      },
+    );
+  };
+}
