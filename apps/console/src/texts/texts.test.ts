@@ -26,11 +26,34 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
     ...['Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
   it: [
-    ...['Account', 'Audit', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Password', 'Topic'],
-    ...['byte {offset}', 'no'],
+    ...['Account', 'Audit', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link', 'Topic'],
+    ...['Password', 'byte {offset}', 'no', 'password'],
   ],
-  pl: ['Administrator', 'Alarm', 'Diesel', 'Format', 'Host', 'Immobilizer', 'Model', 'Operator', 'Port', 'test'],
-  pt: ['Altitude', 'Bytes', 'Gateway', 'Interface', 'Latitude', 'Longitude', 'Manual', 'Tokens', 'byte {offset}'],
+  pl: [
+    'Administrator',
+    'Alarm',
+    'Diesel',
+    'Format',
+    'Host',
+    'Immobilizer',
+    'Link',
+    'Model',
+    'Operator',
+    'Port',
+    'test',
+  ],
+  pt: [
+    'Altitude',
+    'Bytes',
+    'Gateway',
+    'Interface',
+    'Latitude',
+    'Link',
+    'Longitude',
+    'Manual',
+    'Tokens',
+    'byte {offset}',
+  ],
 };
 
 /** Texts that may be more than twice as long as in English. */
