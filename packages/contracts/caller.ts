@@ -76,8 +76,8 @@ export type SignedIn =
     }
   | { readonly caller: Caller & { readonly userId: string } };
 
-/** How a person signs in a browser: with a password alone, or also with a code of an app or a recovery code. */
-export const signInMethods = ['password', 'code', 'recovery code'] as const;
+/** How a person signs in a browser: with a password alone, also with a code, or at an identity provider. */
+export const signInMethods = ['password', 'code', 'recovery code', 'identity provider'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
 /** Whether an operator must add a second factor. @param leastRole the setting SECOND_FACTOR_ROLE */

@@ -334,6 +334,7 @@ interface OperatorTable {
   name: string;
   password_hash: string;
   role: OperatorRole;
+  oidc_subject: string | null;
   must_change_password: Generated<boolean>;
   created_at: Generated<Date>;
   deleted_at: Date | null;
@@ -355,6 +356,7 @@ interface SignInTable {
   method: Generated<SignInMethod>;
   address: Generated<string>;
   browser: Generated<string>;
+  oidc_sid: string | null;
 }
 
 interface SecondFactorTable {

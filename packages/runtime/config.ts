@@ -109,6 +109,10 @@ function settingFaults(settings: unknown): string[] {
 
 /** Settings that need another one. */
 const partners = {
+  OIDC_ISSUER: 'OIDC_CLIENT_ID',
+  OIDC_CLIENT_ID: 'OIDC_CLIENT_SECRET',
+  OIDC_CLIENT_SECRET: 'OIDC_ROLES',
+  OIDC_ROLES: 'PUBLIC_URL',
   MQTT_TLS_CERTIFICATE: 'MQTT_TLS_KEY',
   MQTT_TLS_CLIENT_CRL: 'MQTT_TLS_CLIENT_CA',
   HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',

@@ -212,6 +212,29 @@ export const Settings = Type.Object({
     'address at which people reach the platform, for links in messages and those of shares: `https://fleet.example.com`',
     'none: messages hold no links',
   ),
+  OIDC_ISSUER: optional('^(https://|http://(localhost|127\\.0\\.0\\.1)[:/]?)', {
+    rule: 'must begin with https://',
+    absent: 'none: operators sign in with passwords',
+    description:
+      'identity provider at which operators sign in, by OpenID Connect: `https://id.example.com/realms/fleet` ([sign-in.md](sign-in.md#openid-connect))',
+  }),
+  OIDC_CLIENT_ID: anyText('the name under which the provider knows the platform'),
+  OIDC_CLIENT_SECRET: anyText('the secret that the provider has for the platform'),
+  OIDC_NAME: text('the identity provider', 'name of the provider on the button of the sign-in', '^.{1,64}$'),
+  OIDC_SCOPE: text(
+    'openid profile email',
+    'scopes that are asked for; the provider must tell `groups`',
+    '\\bopenid\\b',
+  ),
+  OIDC_ROLES: optional(
+    '^[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?(,[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?)*$',
+    {
+      rule: 'must be GROUP=ROLE or GROUP=ROLE:APPID+APPID, separated by commas',
+      absent: 'none: nobody may sign in at the provider',
+      description:
+        'roles of the groups that the provider tells; the first group of the list that an operator is in counts: `fleet-admins=administrator,fleet=viewer:app-7f3a+app-b210`',
+    },
+  ),
   SMTP_URL: optional('^smtps?://', {
     rule: 'must begin with smtp:// or smtps://',
     description:

@@ -34,7 +34,7 @@ const fields = {
     maxItems: apiKeyScopes.length,
     description:
       'read: what only reads; write: changes; commands: remote actions, and tokens and keys that open vehicles; admin: ' +
-      'webhooks, and the routes for operators as far as they concern the application',
+      'webhooks and groups, and the routes for operators as far as they concern the application',
   }),
   networks: Type.Array(text(1, 64, { examples: ['192.0.2.0/24'] }), {
     maxItems: 32,

@@ -16,8 +16,11 @@ import { hashPassword } from './passwords.ts';
 import { removeFactor } from './second-factors.ts';
 
 const passwordLength = 20;
+const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$';
+/** Whether an operator may have this name. */
+export const isOperatorName = (name: string): boolean => new RegExp(namePattern).test(name);
 const Name = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$',
+  pattern: namePattern,
   description: '1 to 64 of A-Z a-z 0-9 . _ @ -, to sign in with',
   examples: ['alex'],
 });
@@ -165,9 +168,10 @@ function addEnds(http: Http, { db }: Fleet): void {
   const passwordSchema = {
     summary: 'Replace the password of an operator, shown only once; its sessions end, and it must choose another one',
     params: NamePath,
-    response: answers(NewPassword, 'UNKNOWN_USER'),
+    response: answers(NewPassword, 'UNKNOWN_USER', 'UNAUTHORIZED'),
   };
   http.post('/v1/x/admin/operators/:name/password', { schema: passwordSchema }, async (request) => {
+    await requirePassword(db, request.params.name);
     const password = createPassword();
     const replacement = { password_hash: await hashPassword(password), must_change_password: true };
     const name = await change(request, 'operator.reset', replacement);
@@ -217,10 +221,22 @@ export async function createOperator(
 }
 
 /** Limits an operator to applications; to none of them, which is no limit, if the list is empty. */
-async function limitOperator(db: Database, id: string, applicationIds: readonly number[]): Promise<void> {
+export async function limitOperator(db: Database, id: string, applicationIds: readonly number[]): Promise<void> {
   await db.deleteFrom('operator_application').where('operator_id', '=', id).execute();
   await sql`insert into operator_application (operator_id, application_id)
     select distinct ${id}::uuid, one from unnest(${[...applicationIds]}::integer[]) as one`.execute(db);
+}
+
+/** @throws Failure UNAUTHORIZED for an operator of the identity provider: a password would outlive the role there */
+async function requirePassword(db: Database, name: string): Promise<void> {
+  const operator = await db
+    .selectFrom('operator')
+    .select('oidc_subject')
+    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (operator?.oidc_subject == null) return;
+  throw new Failure('UNAUTHORIZED', 'the operator signs in at the identity provider, and has no password');
 }
 
 /** Tests in SQL that an operator administers the platform: an administrator without a limit to applications. */

@@ -11,6 +11,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { apiKeys } from './api-keys.ts';
 import { applications } from './applications.ts';
 import { groupGrants } from './group-grants.ts';
+import { oidc } from './oidc.ts';
 import { operators } from './operators.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import { persons } from './persons.ts';
@@ -33,7 +34,7 @@ import { users } from './users.ts';
 /** Log-in with tokens (interface specification, "Authentication"). */
 const login: FleetRoutes = { open: [addLoginRoute, addRefreshRoute], token: [addPasswordRoute] };
 export const accountRoutes: readonly FleetRoutes[] = [
-  ...[login, signIn, sessions, secondFactors],
+  ...[login, signIn, oidc, sessions, secondFactors],
   ...[applications, apiKeys, users, groupGrants, operators, persons],
 ];
 

@@ -183,7 +183,7 @@ describe('signing in', () => {
     const answer = await page.post('/v1/x/session', { name: name.toUpperCase(), password });
     const person = {
       ...{ kind: 'operator', name, role: 'operator', limited: true, mustChangePassword: false },
-      ...{ hasSecondFactor: false, mustAddSecondFactor: false },
+      ...{ hasPassword: true, hasSecondFactor: false, mustAddSecondFactor: false },
       applications: [{ appId: other.appId, name: other.appId }],
     };
     expect([answer.status, answer.body]).toEqual([200, person]);
@@ -210,7 +210,8 @@ describe('signing in', () => {
     const answer = await page.post('/v1/x/session', asUser(user.username.toUpperCase()));
     const { appId } = application;
     expect(answer.body).toEqual({
-      ...{ kind: 'user', username: user.username, userId: user.id, mustChangePassword: true, hasSecondFactor: false },
+      ...{ kind: 'user', username: user.username, userId: user.id, mustChangePassword: true },
+      ...{ hasPassword: true, hasSecondFactor: false },
       ...{ appId, applicationName: appId },
     });
     const browser = withCookie(cookieOf(answer));

@@ -24,6 +24,7 @@ import { changePassword, endSessions, findPasswordHash } from './tokens.ts';
 
 const state = {
   mustChangePassword: Type.Boolean(),
+  hasPassword: Type.Boolean({ description: 'false for operators of the identity provider' }),
   hasSecondFactor: Type.Boolean({ description: 'the person signs in with a password and a code' }),
 };
 const SignedInOperator = Type.Object(
@@ -205,7 +206,7 @@ async function listSessions(db: Database, signedIn: SignedIn, tokenSha256: Buffe
 }
 
 /** Ends browser sessions. @param which SQL on the table `sign_in`. @returns their number */
-async function endSignIns(db: Database, which: RawBuilder<unknown>): Promise<number> {
+export async function endSignIns(db: Database, which: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ ended: number }>`
     with ended as (delete from sign_in where ${which} returning session_id),
       revoked as (update session set revoked_at = now() from ended where session.id = ended.session_id)
@@ -274,6 +275,7 @@ async function describeOperator(
   const { rows } = await sql<Omit<Type.Static<typeof SignedInOperator>, 'kind' | 'mustAddSecondFactor'>>`
     with limits as (select application_id from operator_application where operator_id = ${id})
     select name, role, exists (select from limits) as limited, must_change_password as "mustChangePassword",
+      oidc_subject is null as "hasPassword",
       exists (select from second_factor where operator_id = ${id} and confirmed_at is not null) as "hasSecondFactor",
       (select coalesce(json_agg(json_build_object('appId', app_id, 'name', application.name) order by application.id), '[]')
         from application where application.deleted_at is null
@@ -296,7 +298,7 @@ async function describeUser(db: Database, userId: string): Promise<Person | unde
     .where('user_account.id', '=', userId)
     .where('user_account.deleted_at', 'is', null)
     .executeTakeFirst();
-  return row && { kind: 'user', ...row };
+  return row && { kind: 'user', hasPassword: true, ...row };
 }
 
 /** Describes the person of a session and records that the session is in use. @throws Failure INVALID_TOKEN if it has ended */

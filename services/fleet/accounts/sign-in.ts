@@ -61,7 +61,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
   });
 }
 
-interface OperatorAccount {
+export interface OperatorAccount {
   readonly id: string;
   readonly name: string;
   readonly passwordHash: string;
@@ -114,6 +114,8 @@ async function findUserOf(db: Database, appId: string, username: string): Promis
 interface Admitted {
   readonly account: OperatorAccount | UserAccount;
   readonly method: SignInMethod;
+  /** The session at the identity provider. */
+  readonly oidcSid?: string | undefined;
 }
 
 const maxBrowserLength = 256;
@@ -122,17 +124,17 @@ const maxBrowserLength = 256;
  * Opens a session of a person in the browser of a request, and ends the one that the browser had. @returns the person
  * @throws Failure INVALID_CREDENTIALS if the password has changed or the account has been deleted since
  */
-async function openSession(
+export async function openSession(
   { db, config }: Fleet,
   request: FastifyRequest,
   reply: FastifyReply,
-  { account, method }: Admitted,
+  { account, method, oidcSid }: Admitted,
 ) {
   const token = createToken(config);
   const { ip: address, headers } = request;
   const browser = headers['user-agent']?.slice(0, maxBrowserLength) ?? '';
   const expires_at = sql<Date>`now() + make_interval(days => ${sessionDays})`;
-  const facts = { token_sha256: hashSecret(token), expires_at, method, address, browser };
+  const facts = { token_sha256: hashSecret(token), expires_at, method, address, browser, oidc_sid: oidcSid ?? null };
   await db.transaction().execute(async (trx) => {
     if (!('name' in account)) {
       const session_id = await openUserSession(trx, account);

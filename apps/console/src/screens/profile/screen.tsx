@@ -136,8 +136,12 @@ export function ProfileScreen() {
       <Heading text={texts.value.profile.title} />
       <Account person={now.person} />
       <Display />
-      <Password mustChange={now.person.mustChangePassword} />
-      <SecondFactor person={now.person} />
+      {now.person.hasPassword && (
+        <>
+          <Password mustChange={now.person.mustChangePassword} />
+          <SecondFactor person={now.person} />
+        </>
+      )}
       <Sessions />
     </div>
   );

@@ -1,11 +1,13 @@
 import './sign-in.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { answerOf, api } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { Choice, readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
-import { navigate } from '../../router.ts';
+import { address, navigate } from '../../router.ts';
 import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
@@ -109,6 +111,23 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
   );
 }
 
+/** The way to the identity provider, if the platform has one. */
+function ProviderLink() {
+  const { signIn: text } = texts.value;
+  const { data } = useLoad(() => answerOf(api.GET('/v1/x/session/methods')), []);
+  const name = data?.provider ?? undefined;
+  if (name === undefined) return null;
+  const hasFailed = address.value.query.get('failed') === 'provider';
+  return (
+    <div class="sign-in-form">
+      <div role="alert">{hasFailed && <p class="notice wrong">{text.providerFailed(name)}</p>}</div>
+      <a class="button" href={`/v1/x/session/oidc?next=${encodeURIComponent(addressAfterSignIn())}`} data-load>
+        {text.withProvider(name)}
+      </a>
+    </div>
+  );
+}
+
 /** The page that everybody sees first. */
 export function SignInScreen() {
   const isSignedIn = session.value.state === 'signed in';
@@ -129,6 +148,7 @@ export function SignInScreen() {
         </div>
         <Heading text={texts.value.signIn.title} />
         <SignInForm onSignedIn={() => undefined} />
+        <ProviderLink />
       </main>
     </div>
   );

@@ -1,0 +1,112 @@
+import type { OperatorRole } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { findApplicationId } from '@odograph/database/accounts';
+import { auditChange, operatorChain } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import { createSecret } from '@odograph/runtime/secrets';
+import { sql } from 'kysely';
+import type { Fleet } from '../common/fleet.ts';
+import { createOperator, isOperatorName, limitOperator } from './operators.ts';
+import { hashPassword } from './passwords.ts';
+import { endSignIns } from './sessions.ts';
+import type { OperatorAccount } from './sign-in.ts';
+
+/** A person as an identity provider describes it. */
+export interface Identity {
+  /** Issuer and subject, which together never change. */
+  readonly subject: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** The session at the provider. */
+  readonly sid?: string;
+}
+
+/** What a group of the provider may do. */
+interface GroupRole {
+  readonly group: string;
+  readonly role: OperatorRole;
+  /** Empty for all. */
+  readonly appIds: readonly string[];
+}
+
+/** Reads OIDC_ROLES: `GROUP=ROLE` or `GROUP=ROLE:APPID+APPID`, separated by commas. */
+export function parseGroupRoles(setting: string): GroupRole[] {
+  return setting.split(',').map((one) => {
+    const [, group = '', role = '', appIds] = /^(.+)=(\w+)(?::(.+))?$/.exec(one.trim()) ?? [];
+    return { group, role: role as OperatorRole, appIds: appIds?.split('+') ?? [] };
+  });
+}
+
+/**
+ * Creates or changes the operator of an identity, with the role and the applications of the first group of OIDC_ROLES that
+ * it is in. Without such a group, the operator is deleted.
+ * @throws Failure UNAUTHORIZED without a group; ALREADY_EXISTS for the name of an operator with a password
+ */
+export async function admitIdentity(
+  { db, config }: Fleet,
+  identity: Identity,
+  address: string,
+): Promise<OperatorAccount & { readonly sid: string | undefined }> {
+  const access = parseGroupRoles(config.OIDC_ROLES ?? '').find(({ group }) => identity.groups.includes(group));
+  const passwordHash = await hashPassword(createSecret());
+  // A failure is returned, not thrown: a throw would roll the deletion back.
+  const result = await db.transaction().execute(async (trx) => {
+    const known = await lockIdentity(trx, identity.subject);
+    const actor = `operator:${known?.name ?? identity.name}`;
+    const record = (action: string, details = {}) =>
+      auditChange(trx, { chain: operatorChain, actor, address }, action, actor, {
+        ...details,
+        by: 'identity provider',
+      });
+    if (access === undefined) {
+      if (known) {
+        await trx.updateTable('operator').set({ deleted_at: sql<Date>`now()` }).where('id', '=', known.id).execute();
+        await endSignIns(trx, sql`operator_id = ${known.id}`);
+        await record('operator.delete');
+      }
+      return new Failure('UNAUTHORIZED', 'no group of the person has a role');
+    }
+    const { role, appIds } = access;
+    const applicationIds: number[] = [];
+    for (const appId of appIds) applicationIds.push(await findApplicationId(trx, appId));
+    const operator = known ?? (await createIdentity(trx, identity, { role, passwordHash }));
+    await trx.updateTable('operator').set({ role }).where('id', '=', operator.id).execute();
+    await limitOperator(trx, operator.id, applicationIds);
+    const details = { role, appIds: appIds.join(' ') };
+    if (!known) await record('operator.create', details);
+    else if (known.role !== role) await record('operator.change', details);
+    return operator;
+  });
+  if (result instanceof Failure) throw result;
+  return { ...result, sid: identity.sid };
+}
+
+const lockIdentity = (db: Database, subject: string) =>
+  db
+    .selectFrom('operator')
+    .select(['id', 'name', 'role', 'password_hash as passwordHash'])
+    .where('oidc_subject', '=', subject)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+
+/** @throws Failure ALREADY_EXISTS, INVALID_PARAMETER for a name that no operator can have */
+async function createIdentity(
+  db: Database,
+  { name, subject }: Identity,
+  { role, passwordHash }: { role: OperatorRole; passwordHash: string },
+): Promise<OperatorAccount> {
+  if (!isOperatorName(name)) throw new Failure('INVALID_PARAMETER', 'the name of the person is no name of an operator');
+  const id = await createOperator(db, { name, role, passwordHash, mustChangePassword: false });
+  await db.updateTable('operator').set({ oidc_subject: subject }).where('id', '=', id).execute();
+  return { id, name, passwordHash };
+}
+
+/** Ends the sessions that began with a session at the provider; without one, all sessions of the person. */
+export async function endIdentitySessions(
+  db: Database,
+  { sid, subject }: { readonly sid?: string; readonly subject?: string },
+): Promise<void> {
+  const ofPerson = sql`operator_id in (select id from operator where oidc_subject = ${subject ?? null})`;
+  await endSignIns(db, sid === undefined ? ofPerson : sql`oidc_sid = ${sid}`);
+}

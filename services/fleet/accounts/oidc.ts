@@ -1,0 +1,196 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import { hashSecret } from '@odograph/runtime/secrets';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import * as openid from 'openid-client';
+import Type from 'typebox';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { admitIdentity, endIdentitySessions, type Identity } from './identities.ts';
+import { openSession } from './sign-in.ts';
+
+const path = '/v1/x/session/oidc';
+/** The cookie that binds the answer of the provider to the browser that was sent there. */
+const stateCookie = 'odograph_oidc';
+const signInSeconds = 600;
+/** Logout tokens are sent at once (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+const maxLogoutTokenSeconds = 300;
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** What the platform keeps while a browser is at the provider. */
+interface Pending {
+  readonly verifier: string;
+  readonly nonce: string;
+  /** A path of the console. */
+  readonly next: string;
+}
+
+/** The identity provider of the settings. */
+interface Provider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** @throws Failure OVERLOADED while the provider does not answer */
+  discover(): Promise<openid.Configuration>;
+}
+
+/** Opens the provider of the settings, whose metadata is read at its first use; undefined without one. */
+function openProvider({ config }: Fleet): Provider | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret, PUBLIC_URL } = config;
+  if (issuer === undefined || clientId === undefined || PUBLIC_URL === undefined) return undefined;
+  const options = issuer.startsWith('http://') ? { execute: [openid.allowInsecureRequests] } : {};
+  let found: Promise<openid.Configuration> | undefined;
+  const discover = async () => {
+    found ??= openid.discovery(new URL(issuer), clientId, secret, undefined, options);
+    return found.catch((cause: unknown) => {
+      found = undefined;
+      throw new Failure('OVERLOADED', 'the identity provider does not answer', { retryAfterSeconds: 5 }, { cause });
+    });
+  };
+  return { issuer, clientId, redirectUri: new URL(`${path}/callback`, PUBLIC_URL).href, discover };
+}
+
+/** The sign-in of operators at an identity provider. */
+export const oidc: FleetRoutes = { open: [addMethods, addSignIn, addLogout] };
+
+function addMethods(http: Http, { config }: Fleet): void {
+  const Methods = Type.Object(
+    { provider: Type.Union([Type.String({ examples: ['Keycloak'] }), Type.Null()]) },
+    { title: 'SignInMethods' },
+  );
+  const methodsSchema = {
+    tags: ['sessions'],
+    security: [],
+    summary: 'Name the identity provider at which operators sign in; null without one',
+    response: answers(Methods),
+  };
+  http.get('/v1/x/session/methods', { schema: methodsSchema }, async () => ({
+    provider: config.OIDC_ISSUER === undefined ? null : config.OIDC_NAME,
+  }));
+}
+
+/** Returns a path of the console: everything else would send the browser where the author of a link wants it. */
+export function toConsolePath(next: unknown): string {
+  const base = 'http://console.invalid';
+  if (typeof next !== 'string' || !next.startsWith('/') || !URL.canParse(next, base)) return '/map';
+  const { origin, pathname, search } = new URL(next, base);
+  return origin === base && !pathname.startsWith('//') ? pathname + search : '/map';
+}
+
+const pendingKey = ({ config }: Fleet, state: string): string =>
+  `${config.QUEUE_PREFIX}:oidc-sign-in:${hashSecret(state).toString('base64url')}`;
+
+function setState(reply: FastifyReply, { redirectUri }: Provider, state: string, maxAgeSeconds: number): void {
+  const secure = redirectUri.startsWith('https:') ? '; Secure' : '';
+  const attributes = `Path=${path}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
+  reply.header('set-cookie', `${stateCookie}=${state}; ${attributes}`);
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const readState = ({ headers }: FastifyRequest): string | undefined =>
+  new RegExp(`(?:^|; )${stateCookie}=([\\w-]+)`).exec(headers.cookie ?? '')?.[1];
+
+function addSignIn(http: Http, fleet: Fleet): void {
+  const provider = openProvider(fleet);
+  if (provider === undefined) return;
+  const { redis, config } = fleet;
+  // Providers add parameters of their own to the answer.
+  const options = { attachValidation: true, schema: { hide: true } };
+
+  http.get(path, options, async ({ query }, reply) => {
+    const [state, verifier, nonce] = [openid.randomState(), openid.randomPKCECodeVerifier(), openid.randomNonce()];
+    const pending: Pending = { verifier, nonce, next: toConsolePath(Object(query).next) };
+    const address = openid.buildAuthorizationUrl(await provider.discover(), {
+      ...{ redirect_uri: provider.redirectUri, scope: config.OIDC_SCOPE, state, nonce },
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    await redis.set(pendingKey(fleet, state), JSON.stringify(pending), 'EX', signInSeconds);
+    setState(reply, provider, state, signInSeconds);
+    return reply.redirect(address.href, 303);
+  });
+
+  http.get(`${path}/callback`, options, async (request, reply) => {
+    const state = readState(request) ?? '';
+    const kept = await redis.getdel(pendingKey(fleet, state));
+    try {
+      if (kept === null) throw new Error('the sign-in was not begun in this browser, or too long ago');
+      const { next, ...checks } = JSON.parse(kept) as Pending;
+      const account = await admitIdentity(
+        fleet,
+        await findIdentity(provider, request, { ...checks, state }),
+        request.ip,
+      );
+      await openSession(fleet, request, reply, { account, method: 'identity provider', oidcSid: account.sid });
+      return await reply.redirect(next, 303);
+    } catch (err) {
+      // Not the error itself: its details may hold tokens.
+      request.log.warn({ reason: reasonOf(err) }, 'sign-in with the identity provider failed');
+      return reply.redirect('/sign-in?failed=provider', 303);
+    }
+  });
+}
+
+/** Exchanges the code of a callback for the identity of the person. @throws Error for an answer that is not valid */
+async function findIdentity(
+  { issuer, redirectUri, discover }: Provider,
+  { url }: FastifyRequest,
+  { verifier, nonce, state }: Omit<Pending, 'next'> & { readonly state: string },
+): Promise<Identity> {
+  const address = new URL(redirectUri);
+  address.search = new URL(url, redirectUri).search;
+  const tokens = await openid.authorizationCodeGrant(await discover(), address, {
+    ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
+  });
+  const claims = tokens.claims();
+  if (claims === undefined) throw new Error('the identity provider sends no ID token');
+  const { sub, sid, preferred_username, email, groups } = claims;
+  return {
+    subject: `${issuer} ${sub}`,
+    name: [preferred_username, email].find((one) => typeof one === 'string') ?? sub,
+    groups: Array.isArray(groups) ? groups.map(String) : [],
+    ...(typeof sid === 'string' && { sid }),
+  };
+}
+
+/** Back-channel logout: the provider ends sessions. */
+function addLogout(http: Http, fleet: Fleet): void {
+  const provider = openProvider(fleet);
+  if (provider === undefined) return;
+  const { redis, config, db } = fleet;
+  let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
+  const verify = async (token: string) => {
+    const { jwks_uri } = (await provider.discover()).serverMetadata();
+    keys ??= createRemoteJWKSet(new URL(jwks_uri ?? ''));
+    const { payload } = await jwtVerify(token, keys, {
+      ...{ issuer: provider.issuer, audience: provider.clientId, requiredClaims: ['jti', 'iat'] },
+      maxTokenAge: maxLogoutTokenSeconds,
+    });
+    const { sub, sid, jti = '', nonce, events } = payload;
+    if (!(logoutEvent in Object(events)) || nonce !== undefined) throw new Error('not a logout token');
+    if (sub === undefined && typeof sid !== 'string') throw new Error('a logout token without sub and sid');
+    const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(jti).toString('base64url')}`;
+    const isFirst = await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds, 'NX');
+    if (isFirst === null) throw new Error('a logout token that was used before');
+    return {
+      ...(typeof sid === 'string' && { sid }),
+      ...(sub !== undefined && { subject: `${provider.issuer} ${sub}` }),
+    };
+  };
+  void http.register(async (scope: Http) => {
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+      done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    );
+    scope.post(`${path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
+      const token = String(Object(request.body).logout_token ?? '');
+      const ended = await verify(token).catch((err: unknown) => {
+        request.log.warn({ reason: reasonOf(err) }, 'logout token refused');
+        throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
+      });
+      await endIdentitySessions(db, ended);
+      return {};
+    });
+  });
+}
