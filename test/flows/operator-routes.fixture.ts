@@ -22,6 +22,8 @@ export interface OperatedNames {
   readonly driver: string;
   readonly plate: string;
   readonly share: string;
+  readonly group: string;
+  readonly schedule: string;
 }
 
 export interface Operated {
@@ -56,7 +58,10 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
     .insertInto('gbfs_system')
     .values({ application_id: application.id, system_id: application.appId, settings, id_key: hashSecret(settings) })
     .execute();
-  const { driver, plate, share } = names;
+  const { driver, plate, share, group } = names;
+  // The walk deletes this grant.
+  const grant = { application_id: application.id, user_id: user.id, group_id: group, role: 'viewer' as const };
+  await db.insertInto('group_grant').values(grant).execute();
   return {
     applicationId: application.id,
     names: {
@@ -64,14 +69,15 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
       ...{ request: request.id, upload: rows[0]?.id ?? '', source: source.id },
       apiKey: names['api key'],
       notification: names.notification,
-      ...{ driver, plate, share },
+      schedule: names['report schedule'],
+      ...{ driver, plate, share, group },
     },
   };
 }
 
 /** Well-formed names of resources that do not exist. */
 export function missingOperated(): OperatedNames {
-  const { vehicle, device, driver, plate, share } = missingNames();
+  const { vehicle, device, driver, plate, share, group } = missingNames();
   const application = `app-${randomUUID()}`;
   return {
     application,
@@ -86,6 +92,8 @@ export function missingOperated(): OperatedNames {
     driver,
     plate,
     share,
+    group,
+    schedule: randomUUID(),
   };
 }
 
@@ -108,6 +116,8 @@ const model = { actions: [], proprietaryCan: false, bluetooth: false, encryptedC
 
 const telegram = { botToken: `1:${'x'.repeat(30)}`, chatId: '1' };
 
+const schedule = { kind: 'trips', format: 'pdf', every: 'month', recipients: ['office@example.com'] };
+
 /** The body or query of each route that has one. */
 const parameters: Readonly<Record<string, (names: OperatedNames) => Record<string, unknown>>> = {
   'POST applications': () => ({ name: 'created by a walk' }),
@@ -116,6 +126,7 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST users': ({ application }) => ({ appId: application, username: randomUUID(), password: 'correct horse' }),
   'POST users/{userId}/password': () => ({ password: 'correct horse' }),
   'POST users/{userId}/vehicles': ({ vehicle }) => ({ vehicleId: vehicle }),
+  'POST users/{userId}/groups': ({ group }) => ({ groupId: group, role: 'viewer' }),
   'POST operators': () => ({ name: randomUUID(), role: 'viewer' }),
   'PUT operators/{name}': () => ({ role: 'viewer' }),
   'GET vehicles': ({ application }) => ({ appId: application }),
@@ -129,8 +140,13 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST vehicle-imports': ({ application }) => ({ appId: application, csv: `plate\n${randomUUID().slice(0, 13)}` }),
   'GET api-keys': ({ application }) => ({ appId: application }),
   'POST api-keys': ({ application }) => ({ appId: application, name: randomUUID(), scopes: ['read'] }),
+  'GET groups': ({ application }) => ({ appId: application }),
+  'POST groups': ({ application }) => ({ appId: application, name: randomUUID() }),
+  'PUT groups/{id}/vehicles': ({ vehicle }) => ({ vehicleIds: [vehicle] }),
   'GET notifications': ({ application }) => ({ appId: application }),
   'POST notifications': ({ application }) => ({ appId: application, events: ['*'], telegram }),
+  'GET report-schedules': ({ application }) => ({ appId: application }),
+  'POST report-schedules': ({ application }) => ({ ...schedule, appId: application }),
   'GET sources': ({ application }) => ({ appId: application }),
   'POST sources': ({ application }) => ({ appId: application, format: 'flespi' }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
@@ -168,6 +184,8 @@ const ids = {
   notifications: 'notification',
   persons: 'driver',
   shares: 'share',
+  groups: 'group',
+  'report-schedules': 'schedule',
   'can-redecodings': 'upload',
 } as const;
 
@@ -175,6 +193,7 @@ const ids = {
 function parameterOf(route: Route, parameter: string, names: OperatedNames): string {
   const values: Readonly<Record<string, string>> = {
     ...{ appId: names.application, userId: names.user, vehicleId: names.vehicle, plate_or_vin: names.plate },
+    groupId: names.group,
     ...{ file_sha256: fileSha256, name: 'walk' },
   };
   const kind = Object.entries(ids).find(([collection]) => route.path.startsWith(`${prefix}${collection}/`))?.[1];
