@@ -139,7 +139,7 @@ export function ProfileScreen() {
       {now.person.hasPassword && (
         <>
           <Password mustChange={now.person.mustChangePassword} />
-          <SecondFactor person={now.person} />
+          {!now.person.mustChangePassword && <SecondFactor person={now.person} />}
         </>
       )}
       <Sessions />
