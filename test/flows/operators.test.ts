@@ -36,8 +36,9 @@ function roleFor(name: string): 'viewer' | 'operator' | 'administrator' {
   if (/^\w+ (persons|operators)|audit\/verify$|reseal$|vehicles\/\{id\}\/export$/.test(name)) return 'administrator';
   if (name.startsWith('GET ')) return 'viewer';
   const isAdministration =
-    /^\w+ (applications|users|groups|api-keys|notifications|report-schedules|device-models|sources|can-|gbfs)/.test(name) ||
-    /devices\/\{id\}\/(key|tokens)$/.test(name);
+    /^\w+ (applications|users|groups|api-keys|notifications|report-schedules|device-models|sources|can-|gbfs)/.test(
+      name,
+    ) || /devices\/\{id\}\/(key|tokens)$/.test(name);
   return isAdministration ? 'administrator' : 'operator';
 }
 
