@@ -244,7 +244,7 @@ describe('a route', () => {
     const scopeOf = (route: Route) => {
       if (
         guardOf(route) === 'admin' ||
-        /^(POST|PUT|DELETE) \/v1\/x\/(webhooks|notifications|groups)/.test(title(route))
+        /^(POST|PUT|DELETE) \/v1\/x\/(webhooks|notifications|groups|report-schedules)/.test(title(route))
       )
         return 'admin';
       if (opensVehicles.test(title(route))) return 'commands';
