@@ -20,7 +20,8 @@ export type SealedValues = keyof typeof sealedValues;
 export const kindsOfSealedValues = Object.keys(sealedValues) as SealedValues[];
 
 /**
- * Describes the sealed values that none of the keys opens, such as `12 device keys`; undefined if there are none.
+ * Describes the sealed values that none of the keys opens, such as `12 device keys`; undefined if there are none, or no such
+ * table in a database that an upgrade has not migrated yet.
  * @param keyIds what a sealed value of each known key begins with
  */
 export async function describeUnreadable(
@@ -29,6 +30,8 @@ export async function describeUnreadable(
   keyIds: readonly Buffer[],
 ): Promise<string | undefined> {
   const { table, column, name } = sealedValues[kind];
+  const { rows: tables } = await sql`select where to_regclass(${table}) is not null`.execute(db);
+  if (tables.length === 0) return undefined;
   const { rows } = await sql<{ count: number }>`select count(*)::integer as count from ${sql.table(table)}
     where length(${sql.ref(column)}) > 0
       and substring(${sql.ref(column)} from 1 for ${keyIds[0]?.length ?? 0}::integer) <> all (${[...keyIds]}::bytea[])`.execute(
