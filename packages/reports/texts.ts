@@ -17,7 +17,9 @@ export interface ReportTexts {
 
 const folder = new URL('texts/', import.meta.url);
 /** The languages that have a file. */
-export const reportLanguages = readdirSync(folder).map((file) => file.replace(/\.json$/, ''));
+export const reportLanguages = readdirSync(folder)
+  .map((file) => file.replace(/\.json$/, ''))
+  .sort();
 
 /** Reads the texts of a language. @throws Failure INVALID_PARAMETER for one without a file */
 export function readTexts(language: string): ReportTexts {
