@@ -23,6 +23,7 @@ import {
   readSchema,
   removeRows,
   resealValues,
+  sealedPurposes,
   sharedTables,
 } from './tables.ts';
 
@@ -229,9 +230,7 @@ async function loadRest(
 ): Promise<void> {
   const { manifest } = files;
   const sealers = new Map<string, Sealer>();
-  for (const purpose of ['device keys', 'source tokens', 'quarantine', 'webhook secrets'] as const) {
-    sealers.set(purpose, await openSealer(config, purpose));
-  }
+  for (const purpose of sealedPurposes) sealers.set(purpose, await openSealer(config, purpose));
   await inTransaction(client, async () => {
     await disableTriggers(client);
     // The application returns to a cell that it had left.
