@@ -20,14 +20,23 @@ const maxWanted = 10_000;
 /** A sorted set of the cells to ask the geocoder for, by when they were last wanted. */
 export const wantedAddresses = (prefix: string): string => `${prefix}:addresses:wanted`;
 
+/** Finds the application of each vehicle. */
+async function findApplications(db: Database, vehicleIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ id: string; applicationId: number }>`
+    select id::text, application_id as "applicationId" from vehicle where id = any (${[...vehicleIds]}::integer[])`.execute(
+    db,
+  );
+  return new Map(rows.map(({ id, applicationId }) => [id, applicationId]));
+}
+
 interface OwnPlace {
-  readonly vehicleId: string;
+  readonly applicationId: number;
   readonly name: string;
   readonly shape: GeofenceShape;
 }
 
-/** Reads the parking spots and geofences, without corridors, of the applications of vehicles, the smallest first. */
-async function readOwnPlaces(db: Database, vehicleIds: readonly string[]): Promise<OwnPlace[]> {
+/** Reads the parking spots and geofences, without corridors, of applications, the smallest first. */
+async function readOwnPlaces(db: Database, applicationIds: readonly number[]): Promise<OwnPlace[]> {
   const { rows } = await sql<OwnPlace>`
     with place as (
       select application_id, name, 0 as size, jsonb_build_object('type', 'Point',
@@ -37,9 +46,8 @@ async function readOwnPlaces(db: Database, vehicleIds: readonly string[]): Promi
       select application_id, name, coalesce(radius_metres, 1000000),
         jsonb_strip_nulls(geometry || jsonb_build_object('radiusMetres', radius_metres))
       from geofence where width_metres is null)
-    select vehicle.id::text as "vehicleId", place.name, place.shape
-    from vehicle join place on place.application_id = vehicle.application_id
-    where vehicle.id = any (${[...vehicleIds]}::integer[]) order by place.size, place.name`.execute(db);
+    select application_id as "applicationId", name, shape from place
+    where application_id = any (${[...applicationIds]}::integer[]) order by size, name`.execute(db);
   return rows;
 }
 
@@ -72,15 +80,12 @@ export class Addresses {
   }
 
   async #findOwn(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
-    const places = await readOwnPlaces(db, [...new Set(positions.map(({ vehicleId }) => String(vehicleId)))]);
-    const ofVehicle = new Map<string, { name: string; locate: ReturnType<typeof locateBy> }[]>();
-    for (const { vehicleId, name, shape } of places) {
-      const known = ofVehicle.get(vehicleId) ?? [];
-      ofVehicle.set(vehicleId, [...known, { name, locate: locateBy(shape, 0) }]);
-    }
+    const owners = await findApplications(db, [...new Set(positions.map(({ vehicleId }) => String(vehicleId)))]);
+    const places = await readOwnPlaces(db, [...new Set(owners.values())]);
+    const located = places.map(({ shape, ...place }) => ({ ...place, locate: locateBy(shape, 0) }));
     return positions.map(({ vehicleId, latitude, longitude }) => {
-      const known = ofVehicle.get(String(vehicleId)) ?? [];
-      return known.find(({ locate }) => locate(latitude, longitude) === 'inside')?.name;
+      const owner = owners.get(String(vehicleId));
+      return located.find((one) => one.applicationId === owner && one.locate(latitude, longitude) === 'inside')?.name;
     });
   }
 
