@@ -85,6 +85,8 @@ const awaitSubjects = (address: string, subjects: readonly string[]) =>
   eventually(async () => expect(subjectsTo(address)).toEqual(subjects), waitMs);
 const ann = 'ann@example.com';
 const bob = 'bob@example.com';
+const noPoint = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) };
+const sms = { to: '433', url: 'https://sms.example/send', body: '{text}', contentType: 'application/json' };
 
 describe('a message about an alarm', { timeout: 2 * waitMs }, () => {
   it('is sent once, in the language of the notification, with place, link, escaped HTML and a stable Message-ID', async () => {
@@ -242,6 +244,10 @@ describe('the interface', { timeout: waitMs }, () => {
     [{ email: undefined, slack: { url: 'http://hooks.slack.example/x' } }, 'slack.url'],
     [{ events: ['alarm.imagined'] }, 'events.0'],
     [{ timeZone: 'Europe/Atlantis' }, 'timeZone'],
+    [{ timeZone: 'posixrules' }, 'timeZone'],
+    [{ email: undefined, push: { endpoint: 'https://push.example/x', keys: noPoint } }, 'push.keys.p256dh'],
+    [{ email: undefined, sms: { ...sms, url: 'https:2130706{to}/' } }, 'sms.url'],
+    [{ email: undefined, sms: { ...sms, authorization: 'Bearer x\r\ny: z' } }, 'sms.authorization'],
     [{ ruleIds: ['9b2c9f7e-1a34-4d0f-8a45-1f6f2c1f4f10'] }, 'ruleIds'],
     [{ duty: [{ weekdays: [8], from: '06:00', until: '22:00' }] }, 'duty.0.weekdays.0'],
     [{ duty: [{ weekdays: [1], from: '6:00', until: '22:00' }] }, 'duty.0.from'],

@@ -1,4 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
+import { isTimeZone } from '@odograph/contracts/time-zone';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
@@ -168,7 +169,9 @@ async function requireOwn(
       and application_id = ${applicationId} and url is null) as target`.execute(db);
   const [found] = rows;
   const fault = (field: string, message: string) => new Failure('INVALID_PARAMETER', `${field} ${message}`, { field });
-  if (!found?.zone) throw fault('timeZone', 'must be an IANA time zone');
+  // PostgreSQL also knows names, such as posixrules, that Node.js cannot format times with.
+  const isFormatted = timeZone === undefined || isTimeZone(timeZone);
+  if (!found?.zone || !isFormatted) throw fault('timeZone', 'must be an IANA time zone');
   if (found.rules < new Set(ruleIds).size) throw fault('ruleIds', 'must be alarm rules of the application');
   if (found.groups < new Set(groupIds).size) throw fault('groupIds', 'must be groups of the application');
   if (escalation && !found.target) {

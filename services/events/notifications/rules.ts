@@ -1,3 +1,4 @@
+import { createECDH } from 'node:crypto';
 import { invalidParameter } from '@odograph/contracts/failures';
 import type { AddressRules } from '../delivery/addresses.ts';
 import { requireUrl } from '../registration/rules.ts';
@@ -16,13 +17,27 @@ const hostOf = (url: string): string => new URL(url).host;
 
 /** Checks the URL of an SMS provider with sample values: its host must not depend on them. */
 function requireSmsUrl(url: string, rules: AddressRules): string {
-  if (/^[^/]*\/\/[^/?#]*\{/.test(url)) throw invalidParameter('sms.url', 'must hold no placeholder in its host');
+  if (/^[^:]*:[/\\]*[^/\\?#]*\{/.test(url)) throw invalidParameter('sms.url', 'must hold no placeholder in its host');
   return hostOf(requireUrl(fillSms(url, { to: '1', text: '1', id: '1' }, encodeURIComponent), rules, 'sms.url'));
+}
+
+/** Checks that a browser can have this key: messages are encrypted for it. */
+function requirePushKey(p256dh: string): void {
+  const ecdh = createECDH('prime256v1');
+  ecdh.generateKeys();
+  try {
+    ecdh.computeSecret(Buffer.from(p256dh, 'base64url'));
+  } catch {
+    throw invalidParameter('push.keys.p256dh', 'must be a point of the curve P-256');
+  }
 }
 
 function targetOf({ email, push, telegram, slack, matrix, teams, sms }: ChannelSettings, rules: AddressRules): string {
   if (email !== undefined) return email;
-  if (push !== undefined) return hostOf(requireUrl(push.endpoint, rules, 'push.endpoint'));
+  if (push !== undefined) {
+    requirePushKey(push.keys.p256dh);
+    return hostOf(requireUrl(push.endpoint, rules, 'push.endpoint'));
+  }
   if (telegram !== undefined) {
     if (telegram.url !== undefined) requireUrl(telegram.url, rules, 'telegram.url');
     return telegram.chatId;

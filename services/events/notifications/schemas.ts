@@ -7,6 +7,9 @@ import { languages } from './messages.ts';
 const id = (description: string) =>
   Type.String({ pattern: uuidPattern, description, examples: ['9b2c9f7e-1a34-4d0f-8a45-1f6f2c1f4f10'] });
 
+/** Of RFC 8291, section 5. */
+const examplePushKey = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
+
 /** The channels; exactly one member of them says where messages go. */
 export const Channels = {
   email: Type.String({
@@ -17,8 +20,8 @@ export const Channels = {
     {
       endpoint: text(1, 2048, { examples: ['https://push.example.com/abc'] }),
       keys: Type.Object({
-        p256dh: Type.String({ pattern: '^[A-Za-z0-9_-]{87}=?$', examples: [`B${'A'.repeat(86)}`] }),
-        auth: Type.String({ pattern: '^[A-Za-z0-9_-]{22}(==)?$', examples: ['A'.repeat(22)] }),
+        p256dh: Type.String({ pattern: '^[A-Za-z0-9_-]{87}=?$', examples: [examplePushKey] }),
+        auth: Type.String({ pattern: '^[A-Za-z0-9_-]{22}(==)?$', examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
       }),
     },
     { description: 'subscription of a browser, as PushSubscription.toJSON() has it' },
@@ -37,7 +40,12 @@ export const Channels = {
       url: text(1, 2048, { examples: ['https://sms.example.com/send'] }),
       body: text(0, 4000, { examples: ['{"to":"{to}","text":"{text}"}'] }),
       contentType: word(['application/json', 'application/x-www-form-urlencoded'] as const),
-      authorization: Type.Optional(text(1, 1000, { description: 'of the header', examples: ['Bearer x'] })),
+      authorization: Type.Optional(
+        Type.String({
+          ...{ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$' },
+          ...{ description: 'of the header', examples: ['Bearer x'] },
+        }),
+      ),
     },
     { description: 'provider of SMS; url and body may hold {to}, {text} and {id}, which are escaped' },
   ),
