@@ -99,7 +99,14 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
     );
     const codes = Array.from({ length: recoveryCodes }, createRecoveryCode);
     await db.transaction().execute(async (trx) => {
-      await trx.updateTable('second_factor').set({ confirmed_at: sql`now()` }).where('id', '=', factor.id).execute();
+      const { numUpdatedRows } = await trx
+        .updateTable('second_factor')
+        .set({ confirmed_at: sql`now()` })
+        .where('id', '=', factor.id)
+        .where('confirmed_at', 'is', null)
+        .executeTakeFirst();
+      // Removed, replaced or confirmed meanwhile.
+      if (numUpdatedRows === 0n) throw new Failure('NOT_FOUND', 'no second factor waits for its confirmation');
       const rows = codes.map((code) => ({ factor_id: factor.id, code_sha256: hashSecret(code) }));
       await trx.insertInto('recovery_code').values(rows).execute();
       await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method: 'code' });
