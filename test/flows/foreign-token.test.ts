@@ -253,8 +253,8 @@ describe('a route', () => {
     const walked = routes.filter(({ tokens, path }) => tokens.includes('apiKey') && !path.includes('api-keys'));
     expect(new Set(walked.map(scopeOf))).toEqual(new Set(apiKeyScopes));
     for (const scope of apiKeyScopes) {
-      const created = { name: scope, scopes: [scope] };
-      const { key } = (await platform.as(stranger.application.token).post('/v1/x/api-keys', created)).body;
+      const created = { appId: stranger.application.appId, name: scope, scopes: [scope] };
+      const { key } = (await platform.admin.post('/v1/x/admin/api-keys', created)).body;
       for (const route of walked) {
         const inPath = route.parameters.filter(({ place }) => place === 'path').map((one) => ({ ...one, value: '1' }));
         const { body } = await callRoute(platform.httpUrl, route, inPath, { 'x-service-token': key });

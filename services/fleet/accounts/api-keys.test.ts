@@ -12,7 +12,8 @@ const { db, httpUrl } = platform;
 let number = 0;
 async function createKey(more: object = {}) {
   number += 1;
-  const { status, body } = await api.post('/v1/x/api-keys', { name: `key-${number}`, scopes: apiKeyScopes, ...more });
+  const made = { appId: application.appId, name: `key-${number}`, scopes: apiKeyScopes, ...more };
+  const { status, body } = await admin.post('/v1/x/admin/api-keys', made);
   expect([status, body.error]).toEqual([200, undefined]);
   return { id: body.id as string, key: body.key as string, name: `key-${number}` };
 }
@@ -66,6 +67,16 @@ describe('an API key', () => {
       await client.get(`/v1/x/admin/users?appId=${application.appId}`),
     ];
     expect(answers.map(({ status }) => status)).toEqual(expected);
+  });
+
+  it('gets the scope admin from an operator alone, since the routes for operators set limits of the application', async () => {
+    const { cookie } = await createOperator(db, { applicationIds: [application.id] });
+    const operator = createBrowser(httpUrl, cookie, { 'x-application': application.appId });
+    const create = (client: typeof api, scopes: readonly string[]) =>
+      client.post('/v1/x/api-keys', { name: `own ${scopes.length}`, scopes });
+    expect((await create(api, apiKeyScopes)).body.error).toBe('UNAUTHORIZED');
+    expect((await create(api, ['read', 'write', 'commands'])).status).toBe(200);
+    expect((await create(operator, apiKeyScopes)).status).toBe(200);
   });
 
   it('manages no API keys, nor does a user', async () => {
@@ -128,7 +139,7 @@ describe('an API key', () => {
       where chain = ${application.id} and (actor = ${`api-key:${name}`} or subject = ${`api-key:${name}`})
       order by position`.execute(db);
     expect(rows.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
-      'application api-key.create',
+      'operator api-key.create',
       `api-key:${name} privacy.on`,
       `api-key:${name} vehicle.change`,
     ]);

@@ -72,6 +72,13 @@ function requireApplication({ userId, apiKey }: Caller): void {
   requireNoKey(apiKey);
 }
 
+/** The routes for operators set limits of the application. @throws Failure UNAUTHORIZED unless an operator gives the scope `admin` */
+function requireGiver({ operatorName }: Caller, scopes: readonly ApiKeyScope[]): void {
+  if (operatorName === undefined && scopes.includes('admin')) {
+    throw new Failure('UNAUTHORIZED', 'only an operator creates an API key with the scope admin');
+  }
+}
+
 function requireNoKey(apiKey: Caller['apiKey']): void {
   if (apiKey !== undefined) throw new Failure('UNAUTHORIZED', 'an API key cannot manage API keys');
 }
@@ -82,13 +89,14 @@ function addOwnRoutes(http: Http, fleet: Fleet): void {
   http.addHook('preValidation', async ({ caller }) => requireApplication(caller));
   const createSchema = {
     tags,
-    summary: 'Create an API key of the application, which is shown only once',
+    summary: 'Create an API key of the application without the scope admin, which is shown only once',
     body: NewKey,
     response: answers(CreatedKey, 'UNAUTHORIZED', 'ALREADY_EXISTS', 'TOO_MANY'),
   };
-  http.post(path, { config, schema: createSchema }, async (request) =>
-    createKey(fleet, originOf(request), request.body),
-  );
+  http.post(path, { config, schema: createSchema }, async (request) => {
+    requireGiver(request.caller, request.body.scopes);
+    return createKey(fleet, originOf(request), request.body);
+  });
   const listSchema = {
     tags,
     summary: 'List the API keys of the application',
