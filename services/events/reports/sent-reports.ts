@@ -64,7 +64,9 @@ export async function planReports(db: Kysely<Tables>, now: Date): Promise<void> 
 /** Takes the next report to send; another process takes it if this one does not end within ten minutes. */
 export async function takeReport(db: Kysely<Tables>, now: Date): Promise<ScheduledReport | undefined> {
   const { rows } = await sql<ReportRow>`with next as (select schedule_id, due_at from sent_report
-      where state = 'due' and next_attempt_at <= ${now} order by next_attempt_at limit 1 for update skip locked)
+      join application on application.id = application_id and application.deleted_at is null and moving_since is null
+      where state = 'due' and next_attempt_at <= ${now} order by next_attempt_at limit 1
+      for update of sent_report skip locked)
     update sent_report set attempts = attempts + 1, next_attempt_at = ${now}::timestamptz + make_interval(mins => ${leaseMinutes})
     from next join report_schedule on report_schedule.id = next.schedule_id
     where sent_report.schedule_id = next.schedule_id and sent_report.due_at = next.due_at returning ${columns}`.execute(
