@@ -3,7 +3,13 @@ import type { Database } from '@odograph/database/database';
 import { createLogger } from '@odograph/runtime/logger';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createGroup,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
 import { useDatabase } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -89,7 +95,18 @@ async function createEverywhere(db: Database): Promise<TestVehicle> {
   const { rows: webhooks } = await sql<{ id: string }>`insert into webhook
       (application_id, url, event_types, all_vehicles, sealed_secret, position)
     values (${application.id}, 'https://example.org', '{}', false, '', '') returning id`.execute(db);
+  const due = `timestamptz '2009-08-01'`;
+  const { rows: schedules } = await sql<{ id: string }>`with schedule as (
+      insert into report_schedule (application_id, kind, format, every, time_zone, hour, language, recipients, next_due_at)
+      values (${application.id}, 'trips', 'pdf', 'month', 'UTC', 6, 'en', '{office@example.com}', 'infinity') returning id)
+    insert into sent_report (application_id, schedule_id, due_at, from_at, until_at, state)
+    select ${application.id}, id, ${sql.raw(due)}, now(), now(), 'sent' from schedule returning schedule_id as id`.execute(
+    db,
+  );
   const known = {
+    group_id: `'${await createGroup(db, application)}'`,
+    schedule_id: `'${schedules[0]?.id}'`,
+    due_at: due,
     webhook_id: `'${webhooks[0]?.id}'`,
     rule_id: `'${rules[0]?.id}'`,
     application_id: String(application.id),
