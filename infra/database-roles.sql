@@ -159,7 +159,7 @@ grant select, update, delete on alarm to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
--- entries of the mileage log cannot be changed, only followed by others
+-- entries of the mileage log are immutable; later entries replace them
 grant select, insert on mileage_entry to odograph_fleet;
 grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid),
   erase_mileage_entries(integer, text[], text) to odograph_fleet;
@@ -184,11 +184,11 @@ grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;
 
--- events: webhooks and notifications, and what their events say
+-- events: webhooks and notifications, and the data of their events
 grant select, insert, update, delete on webhook, webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt,
   notification, notification_held, notification_escalation to odograph_events;
 grant select, insert, update on push_key to odograph_events;
--- scheduled reports, and what they read besides
+-- scheduled reports, and the tables that they read
 grant select, insert, update, delete on report_schedule, sent_report, sent_report_vehicle to odograph_events;
 grant select on mileage_entry to odograph_events;
 -- a new webhook locks its application, which requires the privilege to update a column
@@ -197,12 +197,12 @@ grant select on event, vehicle, device_model, device_link, privacy_period, readi
   trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
   to odograph_events;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
--- and the names of places
+-- addresses
 grant select on parking, geofence, place_address to odograph_events;
 -- the purge of a vehicle removes it from webhooks
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
 
--- groups of vehicles, and the access that triggers derive from grants
+-- groups of vehicles, and the access that triggers compute from grants
 grant select on vehicle_group, vehicle_group_member to odograph_query, odograph_access, odograph_registration,
   odograph_command, odograph_events, odograph_ingest, odograph_console;
 grant select, insert, update, delete on vehicle_group, vehicle_group_member, group_grant, alarm_rule_group

@@ -168,7 +168,7 @@ export const Settings = Type.Object({
   }),
   SECOND_FACTOR_ROLE: text(
     'none',
-    'least role of operators who need a second factor to sign in with a password: `viewer`, `operator` or `administrator` ([sign-in.md](sign-in.md#second-factor)); equal in all processes of an installation',
+    'lowest role of operators that requires a second factor for signing in with a password: `viewer`, `operator` or `administrator` ([sign-in.md](sign-in.md#second-factor)); equal in all processes of an installation',
     '^(none|viewer|operator|administrator)$',
   ),
   ENCRYPTION_KEYS: optional('^[^,\\s]{32,}(,[^,\\s]{32,})*$', {
@@ -209,54 +209,60 @@ export const Settings = Type.Object({
     Type.String({ maxLength: 500, absent: 'that of the file', description: 'who made the map, to be shown on it' }),
   ),
   PUBLIC_URL: httpUrl(
-    'address at which people reach the platform, for links in messages and those of shares: `https://fleet.example.com`',
-    'none: messages hold no links',
+    'public address of the platform, for links in messages and of shares: `https://fleet.example.com`',
+    'none: messages contain no links',
   ),
   OIDC_ISSUER: optional('^(https://|http://(localhost|127\\.0\\.0\\.1)[:/]?)', {
     rule: 'must begin with https://',
     absent: 'none: operators sign in with passwords',
     description:
-      'identity provider at which operators sign in, by OpenID Connect: `https://id.example.com/realms/fleet` ([sign-in.md](sign-in.md#openid-connect))',
+      'OpenID Connect provider through which operators sign in: `https://id.example.com/realms/fleet` ([sign-in.md](sign-in.md#openid-connect))',
   }),
-  OIDC_CLIENT_ID: anyText('the name under which the provider knows the platform'),
-  OIDC_CLIENT_SECRET: anyText('the secret that the provider has for the platform'),
-  OIDC_NAME: text('the identity provider', 'name of the provider on the button of the sign-in', '^.{1,64}$'),
+  OIDC_CLIENT_ID: anyText('client ID of the platform at the provider'),
+  OIDC_CLIENT_SECRET: anyText('client secret of the platform at the provider'),
+  OIDC_NAME: text('the identity provider', 'name of the provider on the sign-in button', '^.{1,64}$'),
   OIDC_SCOPE: text(
     'openid profile email',
-    'scopes that are asked for; the provider must tell `groups`',
+    'scopes to request; the ID token must contain the claim `groups`',
     '\\bopenid\\b',
   ),
   OIDC_ROLES: optional(
     '^[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?(,[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?)*$',
     {
       rule: 'must be GROUP=ROLE or GROUP=ROLE:APPID+APPID, separated by commas',
-      absent: 'none: nobody may sign in at the provider',
+      absent: 'none: no operator can sign in through the provider',
       description:
-        'roles of the groups that the provider tells; the first group of the list that an operator is in counts: `fleet-admins=administrator,fleet=viewer:app-7f3a+app-b210`',
+        'roles of the groups in the claim `groups`; the first group of this list that an operator belongs to applies: `fleet-admins=administrator,fleet=viewer:app-7f3a+app-b210`',
     },
   ),
   SMTP_URL: optional('^smtps?://', {
     rule: 'must begin with smtp:// or smtps://',
     description:
-      'mail server, such as `smtps://user:password@mail.example.com:465`. `smtp://` uses TLS where the server offers it; with `?requireTLS=true`, and for `smtps://`, the certificate must be valid ([notifications.md](notifications.md))',
+      'mail server, such as `smtps://user:password@mail.example.com:465`. `smtp://` uses TLS if the server offers it; with `?requireTLS=true`, and for `smtps://`, the certificate must be valid ([notifications.md](notifications.md))',
     absent: 'none: no e-mail is sent',
   }),
   MAIL_FROM: optional('^(?:[^<>\\r\\n]*<)?[^\\s<>@]+@[A-Za-z0-9.-]+>?$', {
     rule: 'must be an e-mail address, such as Odograph <fleet@example.com>',
-    description: 'sender of e-mail',
+    description: 'sender address of e-mail',
   }),
   GEOCODER_URL: httpUrl(
-    'geocoder that names the places of vehicles ([addresses.md](addresses.md)): `http://127.0.0.1:2322`; it learns the places that people look at',
+    'geocoder for the [addresses](addresses.md) of vehicles: `http://127.0.0.1:2322`; it learns which places people look at',
   ),
   GEOCODER_KIND: Type.Enum(['photon', 'nominatim', 'pelias'], {
     default: 'photon',
-    description: 'its interface: photon, nominatim or pelias',
+    description: 'API of the geocoder: photon, nominatim or pelias',
   }),
-  GEOCODER_REQUESTS_PER_SECOND: whole(1, 'of all processes; public servers permit one', undefined, 1, 100),
+  GEOCODER_REQUESTS_PER_SECOND: whole(
+    1,
+    'limit for all processes together; public servers permit one',
+    undefined,
+    1,
+    100,
+  ),
   ALERT_EMAIL: optional('^[^\\s<>@,]+@[A-Za-z0-9.-]+$', {
     rule: 'must be an e-mail address',
     description:
-      'address of the operator, to which each process reports a state in /health that fails for more than a minute ([notifications.md](notifications.md#faults-of-the-platform))',
+      'e-mail address of the operator; each process reports its states in /health that fail for more than a minute ([notifications.md](notifications.md#faults-of-the-platform))',
   }),
   HOME_ASSISTANT_MQTT_URL: mqttUrl(
     'broker of Home Assistant, with user and password ([home-assistant.md](home-assistant.md))',

@@ -6,7 +6,7 @@ const app = required('appId of the application');
 
 const granted = {
   vehicle: optional('id of the vehicle'),
-  group: optional('id of the group; the grant also covers the groups below it'),
+  group: optional('id of the group; the grant also covers its subgroups'),
 };
 
 /** @throws UsageFailure unless a vehicle or a group is named */
@@ -81,31 +81,31 @@ export const accountCommands = [
   }),
   command({
     name: 'api-key create',
-    summary: 'create an API key of an application, which is shown only once',
+    summary: 'create an API key of an application; it is shown only once',
     examples: [
       'api-key create --app app-7f3a --name export --scope read',
       'api-key create --app app-7f3a --name depot --scope read,commands --expires 2027-01-01 --network 192.0.2.0/24',
     ],
     options: {
       app,
-      name: required('name, which the audit shows'),
+      name: required('name of the key in the audit'),
       scope: required(`scopes, separated by commas: ${apiKeyScopes.join(', ')}`),
-      expires: optional('from when on it is refused, such as 2027-01-01; without it, it does not expire'),
-      network: list('network from which it may be used; may be repeated'),
+      expires: optional('expiry, such as 2027-01-01; default: never'),
+      network: list('network that the key is accepted from; may be repeated'),
     },
     run: ({ api }, { app: appId, name, scope, expires: expiresAt, network: networks }) =>
       api.post('api-keys', { appId, name, scopes: scope.split(','), expiresAt, networks }),
   }),
   command({
     name: 'api-key list',
-    summary: 'list the API keys of an application, with the minute of their last use',
+    summary: 'list the API keys of an application, with the time of their last use to the minute',
     examples: ['api-key list --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.get('api-keys', { appId: options.app }),
   }),
   command({
     name: 'api-key delete',
-    summary: 'delete an API key, which is refused at once',
+    summary: 'delete an API key; it stops working at once',
     examples: ['api-key delete --id 0197a1de-5f0e-7000-8000-000000000008'],
     options: { id: required('id of the API key') },
     run: ({ api }, { id }) => api.delete(`api-keys/${segment(id)}`),
@@ -132,7 +132,7 @@ export const accountCommands = [
   }),
   command({
     name: 'user grant',
-    summary: 'grant a user access to a vehicle or to the vehicles of a group, or change the role',
+    summary: 'grant a user access to a vehicle or a group of vehicles, or change the role',
     examples: [
       'user grant --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001 --role manager',
       'user grant --user 0197a1de-5f0e-7000-8000-000000000001 --group 0197a1de-5f0e-7000-8000-000000000007 --role viewer',
@@ -149,7 +149,7 @@ export const accountCommands = [
   }),
   command({
     name: 'user revoke',
-    summary: 'revoke the grant of a vehicle or of a group, with the bookings and authorizations there',
+    summary: 'revoke a grant on a vehicle or a group, and end the bookings and authorizations that depend on it',
     examples: ['user revoke --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001'],
     options: { user: required('id of the user'), ...granted },
     async run({ api }, { user, vehicle, group }) {
@@ -166,7 +166,7 @@ export const accountCommands = [
   }),
   command({
     name: 'user reset-second-factor',
-    summary: 'remove the second factor of a user who has lost it; all sessions of the user end',
+    summary: 'remove the lost second factor of a user, and end all sessions of the user',
     examples: ['user reset-second-factor --user 0197a1de-5f0e-7000-8000-000000000001'],
     options: { user: required('id of the user') },
     run: ({ api }, { user }) => api.delete(`users/${segment(user)}/second-factor`),
@@ -257,7 +257,7 @@ export const operatorCommands = [
   }),
   command({
     name: 'operator reset-second-factor',
-    summary: 'remove the second factor of an operator who has lost it; all sessions of the operator end',
+    summary: 'remove the lost second factor of an operator, and end all sessions of the operator',
     examples: ['operator reset-second-factor --name kim'],
     options: { name: operatorName },
     run: ({ api }, options) => api.delete(`operators/${segment(options.name)}/second-factor`),

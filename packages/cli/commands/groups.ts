@@ -8,24 +8,24 @@ const group = required('id of the group');
 export const groupCommands = [
   command({
     name: 'group create',
-    summary: 'create a group of vehicles, at the top of the tree or below another group',
+    summary: 'create a group of vehicles, at the top of the tree or as a subgroup',
     examples: [
       "group create --app app-7f3a --name 'Vans north'",
       'group create --app app-7f3a --name Electric --parent 0197a1de-5f0e-7000-8000-000000000007',
     ],
-    options: { app, name: required('name for people'), parent: optional('id of the group that it is below') },
+    options: { app, name: required('name for people'), parent: optional('id of the parent group') },
     run: ({ api }, { app: appId, name, parent }) => api.post('groups', { appId, name, parentId: parent }),
   }),
   command({
     name: 'group list',
-    summary: 'list the groups of an application as a tree, with the numbers of their vehicles',
+    summary: 'list the groups of an application as a tree, with vehicle counts',
     examples: ['group list --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.get('groups', { appId: options.app }),
   }),
   command({
     name: 'group set-vehicles',
-    summary: 'replace the vehicles of a group; without any, it is empty',
+    summary: 'replace the vehicles of a group; without --vehicle, the group becomes empty',
     examples: [
       'group set-vehicles --group 0197a1de-5f0e-7000-8000-000000000007 --vehicle 1000000001 --vehicle 1000000002',
     ],
@@ -35,7 +35,7 @@ export const groupCommands = [
   }),
   command({
     name: 'group delete',
-    summary: 'delete a group that has no groups below it and no alarm rules; grants of it end',
+    summary: 'delete a group that has no subgroups and no alarm rules, and end its grants',
     examples: ['group delete --group 0197a1de-5f0e-7000-8000-000000000007'],
     options: { group },
     run: ({ api }, options) => api.delete(`groups/${segment(options.group)}`),

@@ -94,7 +94,7 @@ export const loginCommands = [
     operand: 'URL',
     options: {
       name: optional('name of the operator; asked for on a terminal'),
-      code: optional('code of the second factor; asked for on a terminal'),
+      code: optional('code of the second factor; a terminal prompts for it'),
       token: flag('sign in with the admin token instead'),
     },
     examples: [

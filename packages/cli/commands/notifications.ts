@@ -8,18 +8,18 @@ const id = required('id of the notification');
 export const notificationCommands = [
   command({
     name: 'notification create',
-    summary: 'tell an address by e-mail of events from now on; the console and the interface offer the other channels',
+    summary: 'send e-mail about events from now on; the HTTP interface offers the other channels',
     examples: [
       'notification create --app app-7f3a --events alarm.raised,device.silent --email ann@example.com',
       "notification create --app app-7f3a --events 'booking.*' --email ann@example.com --language fr --max-per-hour 5",
     ],
     options: {
       app,
-      events: required('types of events, separated by commas; alarm.* stands for all types that begin so'),
+      events: required('event types, separated by commas; alarm.* matches all types with this prefix'),
       email: required('e-mail address'),
       name: optional('name for people'),
-      language: optional('of the messages; en without it'),
-      'max-per-hour': optional('messages in 60 minutes, 20 without it; further events come in one digest'),
+      language: optional('language of the messages; default: en'),
+      'max-per-hour': optional('messages in 60 minutes; default: 20. Further events are sent in one digest'),
     },
     run: ({ api }, { app: appId, events, email, name, language, ...options }) =>
       api.post('notifications', {
@@ -29,14 +29,14 @@ export const notificationCommands = [
   }),
   command({
     name: 'notification list',
-    summary: 'list the notifications of an application, with the state of each',
+    summary: 'list the notifications of an application, with their states',
     examples: ['notification list --app app-7f3a'],
     options: { app },
     run: ({ api }, { app: appId }) => api.get('notifications', { appId }),
   }),
   command({
     name: 'notification test',
-    summary: 'send a test message now, and print what came of it',
+    summary: 'send a test message and print the outcome',
     examples: ['notification test --id 9b2c9f7e-1a34-4d0f-8a45-1f6f2c1f4f10'],
     options: { id },
     run: ({ api }, options) => api.post(`notifications/${segment(options.id)}/test`, {}),

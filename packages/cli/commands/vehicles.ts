@@ -90,12 +90,12 @@ export const shareCommands = [
     ],
     options: {
       vehicle: required('id of the vehicle'),
-      until: required('when it ends at the latest, within 31 days'),
-      place: optional('latitude,longitude: it ends when the vehicle comes this near'),
-      radius: optional('metres around the place; 200 without it'),
-      booking: optional('id of the booking with which it ends'),
-      trip: optional('id of the trip to show in place of the vehicle as it drives'),
-      grid: optional('metres to which positions are rounded; exact without it'),
+      until: required('latest end, at most 31 days ahead'),
+      place: optional('LATITUDE,LONGITUDE; the share ends when the vehicle arrives there'),
+      radius: optional('radius of the place in metres; default: 200'),
+      booking: optional('id of a booking; the share ends with it'),
+      trip: optional('id of the trip to show instead of the live position'),
+      grid: optional('grid in metres to round positions to; default: exact positions'),
     },
     run: ({ api }, { vehicle: vehicleId, until, place, radius, booking: bookingId, trip: tripId, grid }) =>
       api.post('shares', {
@@ -105,14 +105,14 @@ export const shareCommands = [
   }),
   command({
     name: 'share list',
-    summary: 'list links, with how often each was opened',
+    summary: 'list shares, with the number of views of each',
     examples: ['share list', 'share list --vehicle 1000000001'],
-    options: { vehicle: optional('id of the vehicle; all without it'), limit, after },
+    options: { vehicle: optional('id of the vehicle; default: all'), limit, after },
     run: ({ api }, { vehicle: vehicleId, ...page }) => api.get('/v1/x/shares', { vehicleId, ...page }),
   }),
   command({
     name: 'share revoke',
-    summary: 'end a link at once',
+    summary: 'revoke a share; its link stops working at once',
     examples: ['share revoke 0197a1de-5f0e-7000-8000-000000000002'],
     operand: 'ID',
     run: ({ api, operand }) => api.delete(`shares/${segment(operand)}`),
