@@ -18,7 +18,7 @@ const interfaceVersion = '1.13';
 /** The subject of each tag, in the order of the reference page. */
 const tags: Readonly<Record<string, string>> = {
   authentication: 'Access tokens and passwords',
-  'api keys': 'Keys of an application with scopes, instead of access tokens',
+  'api keys': 'API keys with scopes, instead of access tokens',
   sessions: 'Sessions of browsers, for pages',
   latest: 'The latest known state of vehicles, in the dynamic shape',
   live: 'Changes of the fleet as they happen',
@@ -88,7 +88,7 @@ function writeDocument(routes: readonly RouteOptions[]) {
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'API key of an application, which the header x-service-token may hold instead',
+          description: 'API key of an application; can also be sent in the header x-service-token',
         },
         adminToken: { type: 'http', scheme: 'bearer', description: 'admin token of the platform' },
         session: {

@@ -128,7 +128,7 @@ export const GroupFilter = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 256,
-    description: 'only vehicles of this group and of the groups below it',
+    description: 'only vehicles of this group and its subgroups',
     examples: ['0197a1de-5f0e-7000-8000-000000000007'],
   }),
 );

@@ -80,7 +80,7 @@ export async function writeReportFile(order: FileOrder): Promise<ReportFile> {
     if (!isTooMuch) throw cause;
     throw new Failure(
       'OVERLOADED',
-      'the report is too large for this server now',
+      'the report is too large for this server at the moment',
       { retryAfterSeconds: 60 },
       { cause },
     );

@@ -107,7 +107,7 @@ function describeTest({ eventId, attempt }: { eventId: string; attempt: Attempt 
 function addCreation(http: Http, options: NotificationRoutes): void {
   const schema = {
     ...route,
-    summary: 'Create a notification, which tells people of events from now on',
+    summary: 'Create a notification for events from now on',
     body: schemas.NewNotification,
     response: answers(schemas.CreatedNotification, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'TOO_MANY'),
   };
@@ -131,7 +131,7 @@ function addReading(http: Http, { db, sealer }: NotificationRoutes): void {
   }));
   const keySchema = {
     ...route,
-    summary: 'The key with which a browser subscribes to push messages of this installation',
+    summary: 'Get the public key that browsers need to subscribe to push messages',
     response: answers(schemas.PushKey, 'UNAUTHORIZED'),
   };
   http.get(`${path}/push-key`, { schema: keySchema }, async () => {
@@ -140,7 +140,7 @@ function addReading(http: Http, { db, sealer }: NotificationRoutes): void {
   });
   const schema = {
     ...route,
-    summary: 'A notification with the state of its delivery',
+    summary: 'Get a notification with the state of its delivery',
     params: schemas.NotificationPath,
     response: answers(schemas.Notification, 'UNAUTHORIZED', 'NOT_FOUND'),
   };
@@ -152,7 +152,7 @@ function addReading(http: Http, { db, sealer }: NotificationRoutes): void {
 function addChanges(http: Http, { db, sealer, addresses, mailer }: NotificationRoutes): void {
   const schema = {
     ...route,
-    summary: 'Replace the settings of a notification; without a channel the present one stays',
+    summary: 'Replace the settings of a notification; the current channel stays if none is given',
     params: schemas.NotificationPath,
     body: schemas.ChangedNotification,
     response: answers(schemas.Notification, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
@@ -171,7 +171,7 @@ function addChanges(http: Http, { db, sealer, addresses, mailer }: NotificationR
   });
   const deletion = {
     ...route,
-    summary: 'Delete a notification with its log; what is in flight may still arrive',
+    summary: 'Delete a notification with its log; messages in flight may still arrive',
     params: schemas.NotificationPath,
     response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND'),
   };
@@ -184,7 +184,7 @@ function addChanges(http: Http, { db, sealer, addresses, mailer }: NotificationR
 function addLog(http: Http, { db }: NotificationRoutes): void {
   const schema = {
     ...route,
-    summary: 'List the attempts of the last three days, the newest first',
+    summary: 'List the delivery attempts of the last three days, newest first',
     params: schemas.NotificationPath,
     answerHeaders: pageHeaders,
     querystring: DeliveriesQuery,
@@ -200,7 +200,7 @@ function addLog(http: Http, { db }: NotificationRoutes): void {
 function addTest(http: Http, { db, sendTest }: NotificationRoutes): void {
   const schema = {
     ...route,
-    summary: 'Send a test message now, once, and answer what came of it',
+    summary: 'Send a test message once, and return the outcome',
     params: schemas.NotificationPath,
     response: answers(TestMessage, 'UNAUTHORIZED', 'NOT_FOUND'),
   };
@@ -263,7 +263,7 @@ function addOperatorChanges(http: Http, { db, sendTest }: NotificationRoutes): v
     return { deleted: true };
   });
   const test = {
-    summary: 'Send a test message now, once, and answer what came of it',
+    summary: 'Send a test message once, and return the outcome',
     params: schemas.NotificationPath,
     response: answers(TestMessage, 'NOT_FOUND'),
   };

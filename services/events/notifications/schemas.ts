@@ -24,12 +24,14 @@ export const Channels = {
         auth: Type.String({ pattern: '^[A-Za-z0-9_-]{22}(==)?$', examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
       }),
     },
-    { description: 'subscription of a browser, as PushSubscription.toJSON() has it' },
+    { description: 'subscription of a browser, from PushSubscription.toJSON()' },
   ),
   telegram: Type.Object({
     botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{20,100}$', examples: [`1234:${'A'.repeat(35)}`] }),
     chatId: Type.String({ pattern: '^(-?\\d{1,20}|@\\w{1,64})$', examples: ['-1001234567890'] }),
-    url: Type.Optional(text(1, 2048, { description: 'of a Bot API server', examples: ['https://api.telegram.org'] })),
+    url: Type.Optional(
+      text(1, 2048, { description: 'your own Bot API server', examples: ['https://api.telegram.org'] }),
+    ),
   }),
   slack: Type.Object({ url: text(1, 2048, { examples: ['https://hooks.slack.com/services/T0/B0/x'] }) }),
   matrix: Type.Object({ url: text(1, 2048, { examples: ['https://matrix.example.com/webhook/x'] }) }),
@@ -43,11 +45,11 @@ export const Channels = {
       authorization: Type.Optional(
         Type.String({
           ...{ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$' },
-          ...{ description: 'of the header', examples: ['Bearer x'] },
+          ...{ description: 'value of the header Authorization', examples: ['Bearer x'] },
         }),
       ),
     },
-    { description: 'provider of SMS; url and body may hold {to}, {text} and {id}, which are escaped' },
+    { description: 'SMS provider; url and body may contain {to}, {text} and {id}, which are escaped' },
   ),
 } as const;
 export type ChannelName = keyof typeof Channels;
@@ -69,38 +71,46 @@ const selection = {
   events: Type.Array(word(eventTypePatterns), {
     ...{ minItems: 1, maxItems: eventTypePatterns.length, uniqueItems: true },
     description:
-      'types of events; `alarm.*` stands for all types that begin so, `*` for all. Readings are never told, commands only if they failed',
+      'event types; `alarm.*` matches every type with that prefix, `*` every type. Readings are never sent, commands only if they failed',
     examples: [['alarm.raised', 'device.silent']],
   }),
   vehicleIds: Type.Optional(
     Type.Array(VehicleId, {
-      ...{ maxItems: 1000, description: 'events of these vehicles alone; left out for all, and events of no vehicle' },
+      ...{
+        maxItems: 1000,
+        description: 'only events of these vehicles; default: all vehicles, and events without a vehicle',
+      },
     }),
   ),
   groupIds: Type.Optional(
     Type.Array(id('vehicle group'), {
       ...{ minItems: 1, maxItems: 100 },
-      description: 'events of vehicles in these groups or below them alone',
+      description: 'only events of vehicles in these groups and their subgroups',
     }),
   ),
   ruleIds: Type.Optional(
-    Type.Array(id('alarm rule'), { minItems: 1, maxItems: 100, description: 'of alarms, those of these rules alone' }),
+    Type.Array(id('alarm rule'), { minItems: 1, maxItems: 100, description: 'limits alarms to those of these rules' }),
   ),
-  language: Type.Unsafe<string>({ type: 'string', enum: [...languages], default: 'en', description: 'of messages' }),
+  language: Type.Unsafe<string>({
+    type: 'string',
+    enum: [...languages],
+    default: 'en',
+    description: 'language of messages',
+  }),
   timeZone: Type.Optional(
-    text(1, 64, { description: 'of times and hours on duty; that of the application by default', examples: ['UTC'] }),
+    text(1, 64, { description: 'for times and duty hours; default: that of the application', examples: ['UTC'] }),
   ),
   duty: Type.Optional(
-    Type.Array(Duty, { minItems: 1, maxItems: 20, description: 'what happens outside of these hours is not told' }),
+    Type.Array(Duty, { minItems: 1, maxItems: 20, description: 'duty hours; events outside them are skipped' }),
   ),
   maxPerHour: Type.Integer({
     ...{ minimum: 1, maximum: 1000, default: 20 },
-    description: 'messages in 60 minutes; further events come in one digest',
+    description: 'messages in 60 minutes; further events are sent in one digest',
   }),
   escalation: Type.Optional(
     Type.Object(
       { notificationId: id('is told'), afterMinutes: Type.Integer({ minimum: 1, maximum: 10_080 }) },
-      { description: 'of alarms that nobody has acknowledged after these minutes' },
+      { description: 'for alarms that nobody has acknowledged after this many minutes' },
     ),
   ),
 };
@@ -109,7 +119,10 @@ const selection = {
 export const NewNotification = Type.Object({ ...Type.Partial(Type.Object(Channels)).properties, ...selection });
 export const ChangedNotification = Type.Object({
   ...NewNotification.properties,
-  enabled: Type.Boolean({ default: true, description: 'false: events are kept in the list, and told once enabled' }),
+  enabled: Type.Boolean({
+    default: true,
+    description: 'false: events stay in the list and are delivered once enabled',
+  }),
 });
 export type NewNotification = Static<typeof NewNotification>;
 
@@ -121,7 +134,7 @@ export const Notification = Type.Object(
   {
     id: notificationId,
     channel: word(channelNames),
-    target: Type.String({ description: 'what of its address is shown', examples: ['ann@example.com'] }),
+    target: Type.String({ description: 'the part of its address that is shown', examples: ['ann@example.com'] }),
     ...selection,
     language: Type.String({ examples: ['en'] }),
     state: word(['active', 'failing', 'disabled'] as const, { description: 'failing: the last attempt failed' }),
@@ -132,8 +145,12 @@ export const Notification = Type.Object(
     lastSuccessAt: Type.Optional(moment('of the last message that was accepted')),
     failingSince: Type.Optional(moment('of the first failure since')),
     lastError: Type.Optional(Type.String({ examples: ['the mail server answered 550'] })),
-    held: Type.Integer({ minimum: 0, description: 'events that wait for the next digest', examples: [0] }),
-    undelivered: Type.Integer({ minimum: 0, description: 'events given up after three days', examples: [0] }),
+    held: Type.Integer({ minimum: 0, description: 'events held for the next digest', examples: [0] }),
+    undelivered: Type.Integer({
+      minimum: 0,
+      description: 'dead letters: events not delivered within three days',
+      examples: [0],
+    }),
   },
   { title: 'Notification' },
 );

@@ -71,7 +71,12 @@ export const Webhook = Type.Object(
 );
 export type Webhook = Static<typeof Webhook>;
 
-const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'most elements of the answer' });
+const limit = Type.Integer({
+  minimum: 1,
+  maximum: 1000,
+  default: 100,
+  description: 'maximum number of elements in the answer',
+});
 export const DeliveriesQuery = Type.Object({
   eventId: Type.Optional(EventId),
   failed: Type.Optional(Type.Boolean({ description: 'only attempts that failed, or only those that succeeded' })),

@@ -27,8 +27,8 @@ const route = { tags: ['reports'] };
 const summaries = {
   create: 'Send a report by e-mail each week or month',
   list: 'List the schedules of the application',
-  delete: 'Delete a schedule with the list of what it sent',
-  sent: 'List the last 100 reports of a schedule, and what late data has changed in them',
+  delete: 'Delete a schedule and the list of its sent reports',
+  sent: 'List the last 100 reports of a schedule, and the totals that late data has changed since',
 };
 
 async function create({ db, hasMail }: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {

@@ -8,12 +8,14 @@ const id = (description: string) =>
 const scheduleFields = {
   kind: word(Object.keys(reportKinds) as ReportKind[]),
   format: word(['xlsx', 'pdf']),
-  every: word(['week', 'month'], { description: 'the report of the week or month before, on its first day' }),
+  every: word(['week', 'month'], {
+    description: 'covers the previous week or month; due on the first day of the next',
+  }),
   hour: Type.Integer({ minimum: 0, maximum: 23, default: 6, description: 'hour of the day in the time zone' }),
   language: Type.String({
     maxLength: 16,
     default: 'en',
-    description: `of ${reportLanguages.join(', ')}`,
+    description: `one of ${reportLanguages.join(', ')}`,
     examples: ['fr'],
   }),
   recipients: Type.Array(
@@ -22,7 +24,7 @@ const scheduleFields = {
       pattern: '^[^\\s@<>(),;:"\\\\\\u0000]+@[A-Za-z0-9.-]+$',
       examples: ['office@example.com'],
     }),
-    { minItems: 1, maxItems: 20, uniqueItems: true, description: 'e-mail addresses; each gets a message of its own' },
+    { minItems: 1, maxItems: 20, uniqueItems: true, description: 'e-mail addresses; each gets a separate message' },
   ),
   group: Type.Optional(id('vehicles of this group and of those below it; by default all')),
 };
@@ -65,7 +67,7 @@ export const SentReport = Type.Object(
       Type.Object({
         vehicleId: Type.String({ examples: ['1000000001'] }),
         plate: Type.String({ examples: ['AB-123-CD'] }),
-        column: Type.String({ description: 'of the totals of the vehicle', examples: ['distanceKm'] }),
+        column: Type.String({ description: 'column of the totals of the vehicle', examples: ['distanceKm'] }),
         sent: Type.Number({ examples: [120.5] }),
         now: Type.Number({ examples: [131.2] }),
       }),

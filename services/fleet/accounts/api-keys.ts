@@ -26,34 +26,34 @@ const tags = ['api keys'];
 const KeyPath = Type.Object({ id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000008'] }) });
 const fields = {
   name: text(1, 64, {
-    description: 'unique in the application, ignoring case; the audit names it',
+    description: 'unique in the application, ignoring case; appears in the audit',
     examples: ['export'],
   }),
   scopes: Type.Array(word(apiKeyScopes), {
     minItems: 1,
     maxItems: apiKeyScopes.length,
     description:
-      'read: what only reads; write: changes; commands: remote actions, and tokens and keys that open vehicles; admin: ' +
-      'webhooks and groups, and the routes for operators as far as they concern the application',
+      'read: requests that only read; write: changes; commands: remote actions, and the tokens and keys that open ' +
+      'vehicles; admin: webhooks and groups, and the operator routes, limited to the application',
   }),
   networks: Type.Array(text(1, 64, { examples: ['192.0.2.0/24'] }), {
     maxItems: 32,
-    description: 'networks in CIDR notation, or addresses, from which the key may be used; empty: from everywhere',
+    description: 'networks in CIDR notation, or addresses, from which the key is accepted; empty: any',
   }),
 };
 const NewKey = Type.Object({
   name: fields.name,
   scopes: Type.Unsafe<ApiKeyScope[]>(fields.scopes),
   networks: Type.Unsafe<string[]>({ ...fields.networks, default: [] }),
-  expiresAt: Type.Optional(timestamp('from when on the key is refused; without it, it does not expire')),
+  expiresAt: Type.Optional(timestamp('expiry; default: never')),
 });
 const OperatorsKey = Type.Object({ appId: AppId, ...NewKey.properties });
 const ListedKey = Type.Object(
   {
     ...{ id: KeyPath.properties.id, ...fields },
-    createdAt: moment('when it was created'),
-    expiresAt: Type.Union([moment('from when on it is refused'), Type.Null()]),
-    usedAt: Type.Union([moment('the minute of its last use, if that is known'), Type.Null()]),
+    createdAt: moment('creation'),
+    expiresAt: Type.Union([moment('expiry'), Type.Null()]),
+    usedAt: Type.Union([moment('last use, to the minute, if known'), Type.Null()]),
   },
   { title: 'ApiKey' },
 );
@@ -89,7 +89,7 @@ function addOwnRoutes(http: Http, fleet: Fleet): void {
   http.addHook('preValidation', async ({ caller }) => requireApplication(caller));
   const createSchema = {
     tags,
-    summary: 'Create an API key of the application without the scope admin, which is shown only once',
+    summary: 'Create an API key of the application without the scope admin; it is shown only once',
     body: NewKey,
     response: answers(CreatedKey, 'UNAUTHORIZED', 'ALREADY_EXISTS', 'TOO_MANY'),
   };
@@ -107,7 +107,7 @@ function addOwnRoutes(http: Http, fleet: Fleet): void {
   }));
   const deleteSchema = {
     tags,
-    summary: 'Delete an API key, which is refused at once',
+    summary: 'Delete an API key; it stops working at once',
     params: KeyPath,
     response: answers(EmptyAnswer, 'UNAUTHORIZED', 'NOT_FOUND'),
   };
@@ -122,7 +122,7 @@ function addOperatorRoutes(http: Http, fleet: Fleet): void {
   const path = '/v1/x/admin/api-keys';
   http.addHook('preValidation', async ({ operator }) => requireNoKey(operator.apiKey));
   const createSchema = {
-    summary: 'Create an API key of an application, which is shown only once',
+    summary: 'Create an API key of an application; it is shown only once',
     body: OperatorsKey,
     response: answers(CreatedKey, 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS', 'TOO_MANY'),
   };
@@ -139,7 +139,7 @@ function addOperatorRoutes(http: Http, fleet: Fleet): void {
     apiKeys: await listKeys(fleet, await findApplicationId(fleet.db, appId, operator.applicationIds)),
   }));
   const deleteSchema = {
-    summary: 'Delete an API key, which is refused at once',
+    summary: 'Delete an API key; it stops working at once',
     params: KeyPath,
     response: answers(EmptyAnswer, 'NOT_FOUND'),
   };

@@ -17,7 +17,7 @@ function addGroupGrants(http: Http, { db }: Fleet): void {
   const grantOptions = {
     preValidation: leaveOutEmpty('role'),
     schema: {
-      summary: 'Grant a user access to the vehicles of a group and of those below it, or change the role of the grant',
+      summary: 'Grant a user access to the vehicles of a group and its subgroups, or change the role of the grant',
       params: UserPath,
       body: Type.Object({ groupId: GroupId, role: Role }),
       response: answers(EmptyAnswer, 'UNKNOWN_USER', 'NOT_FOUND'),
@@ -43,7 +43,7 @@ function addGroupGrants(http: Http, { db }: Fleet): void {
   });
 
   const revokeSchema = {
-    summary: 'Revoke the grant of a group; bookings and authorizations end where no other grant gives access',
+    summary: 'Revoke the grant on a group; bookings and authorizations end where no other grant gives access',
     params: Type.Object({ userId: UserId, groupId: GroupId }),
     response: answers(EmptyAnswer, 'UNKNOWN_USER', 'NOT_FOUND'),
   };

@@ -64,7 +64,7 @@ export async function admitIdentity(
         await endSignIns(trx, sql`operator_id = ${known.id}`);
         await record('operator.delete');
       }
-      return new Failure('UNAUTHORIZED', 'no group of the person has a role');
+      return new Failure('UNAUTHORIZED', "none of the person's groups has a role in OIDC_ROLES");
     }
     const { role, appIds } = access;
     const applicationIds: number[] = [];
@@ -96,7 +96,8 @@ async function createIdentity(
   { name, subject }: Identity,
   { role, passwordHash }: { role: OperatorRole; passwordHash: string },
 ): Promise<OperatorAccount> {
-  if (!isOperatorName(name)) throw new Failure('INVALID_PARAMETER', 'the name of the person is no name of an operator');
+  if (!isOperatorName(name))
+    throw new Failure('INVALID_PARAMETER', 'the name from the identity provider is not a valid operator name');
   const id = await createOperator(db, { name, role, passwordHash, mustChangePassword: false });
   await db.updateTable('operator').set({ oidc_subject: subject }).where('id', '=', id).execute();
   return { id, name, passwordHash };

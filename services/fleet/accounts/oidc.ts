@@ -62,7 +62,7 @@ function addMethods(http: Http, { config }: Fleet): void {
   const methodsSchema = {
     tags: ['sessions'],
     security: [],
-    summary: 'Name the identity provider at which operators sign in; null without one',
+    summary: 'Get the name of the identity provider for operators; null without one',
     response: answers(Methods),
   };
   http.get('/v1/x/session/methods', { schema: methodsSchema }, async () => ({

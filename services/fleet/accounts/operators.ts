@@ -187,7 +187,7 @@ function addEnds(http: Http, { db }: Fleet): void {
     return {};
   });
   const factorSchema = {
-    summary: 'Remove the second factor of an operator who has lost it; its sessions end',
+    summary: 'Remove the lost second factor of an operator; its sessions end',
     params: NamePath,
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };

@@ -28,7 +28,10 @@ export const Code = text(1, maxCodeLength, {
 });
 const Enrolment = Type.Object(
   {
-    secret: Type.String({ description: 'in base 32, to type in', examples: ['GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'] }),
+    secret: Type.String({
+      description: 'in base 32, for manual entry',
+      examples: ['GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'],
+    }),
     uri: Type.String({ description: 'for a QR code', examples: ['otpauth://totp/Odograph:alex?secret=GEZDGNBV'] }),
   },
   { title: 'SecondFactorSecret' },
@@ -66,7 +69,7 @@ const kindOf = (owner: FactorOwner) => ('operator_id' in owner ? 'operator' : 'u
 function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }: Fleet): void {
   const startSchema = {
     tags: ['sessions'],
-    summary: 'Create the secret of a second factor, which has no effect until it is confirmed',
+    summary: 'Create the secret of a second factor; it has no effect until confirmed',
     body: Type.Object({ currentPassword: Password }),
     response: answers(Enrolment, 'INVALID_OLD_PASSWORD', 'ALREADY_EXISTS'),
   };
@@ -84,7 +87,7 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
 
   const confirmSchema = {
     tags: ['sessions'],
-    summary: 'Confirm the second factor by a code; answers recovery codes, and ends the other sessions of the person',
+    summary: 'Confirm the second factor with a code; returns recovery codes and ends the other sessions of the person',
     body: Type.Object({ code: Code }),
     response: answers(RecoveryCodes, 'INVALID_CREDENTIALS', 'ALREADY_EXISTS', 'NOT_FOUND'),
   };
@@ -92,7 +95,7 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
     const { signedIn, ip, body } = request;
     const owner = ownerOf(signedIn);
     const factor = await findFactor(db, factorSealer, owner);
-    if (!factor) throw new Failure('NOT_FOUND', 'no second factor waits for its confirmation');
+    if (!factor) throw new Failure('NOT_FOUND', 'no second factor is waiting for confirmation');
     if (factor.isConfirmed) throw new Failure('ALREADY_EXISTS', 'there is a second factor already');
     await factorLimit.attempt({ account: ['second factor', factor.id], address: '' }, () =>
       acceptTotp(db, factor, body.code),
@@ -120,7 +123,7 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
 function addRemoval(http: Http, fleet: Fleet): void {
   const removeSchema = {
     tags: ['sessions'],
-    summary: 'Remove the second factor of the person who is signed in; needs a code of it, or a recovery code',
+    summary: 'Remove the second factor of the signed-in person; requires a code or a recovery code',
     body: Type.Object({ code: Code }),
     response: answers(EmptyAnswer, 'INVALID_CREDENTIALS', 'NOT_FOUND'),
   };

@@ -24,8 +24,8 @@ import { changePassword, endSessions, findPasswordHash } from './tokens.ts';
 
 const state = {
   mustChangePassword: Type.Boolean(),
-  hasPassword: Type.Boolean({ description: 'false for operators of the identity provider' }),
-  hasSecondFactor: Type.Boolean({ description: 'the person signs in with a password and a code' }),
+  hasPassword: Type.Boolean({ description: 'false for operators who sign in through the identity provider' }),
+  hasSecondFactor: Type.Boolean({ description: 'signing in requires a password and a code' }),
 };
 const SignedInOperator = Type.Object(
   {
@@ -36,7 +36,7 @@ const SignedInOperator = Type.Object(
     applications: Type.Array(Type.Object({ appId: AppId, name: Type.String({ examples: ['Car sharing'] }) })),
     ...state,
     mustAddSecondFactor: Type.Boolean({
-      description: 'the role needs a second factor: until then, all else is refused',
+      description: 'the role requires a second factor; until it is added, all other requests are refused',
     }),
   },
   { title: 'SignedInOperator' },
@@ -61,8 +61,8 @@ const ListedSession = Type.Object(
     createdAt: moment('when it began'),
     usedAt: moment('when it was last in use, to 10 minutes'),
     method: word(signInMethods),
-    address: Type.String({ description: 'network address that signed in', examples: ['192.0.2.17'] }),
-    browser: Type.String({ description: 'User-Agent that signed in', examples: ['Mozilla/5.0 Firefox/140.0'] }),
+    address: Type.String({ description: 'network address of the sign-in', examples: ['192.0.2.17'] }),
+    browser: Type.String({ description: 'User-Agent of the sign-in', examples: ['Mozilla/5.0 Firefox/140.0'] }),
     isCurrent: Type.Boolean({ description: 'the session of this request' }),
   },
   { title: 'BrowserSession' },
@@ -102,7 +102,7 @@ function addSessionRoutes(http: Http, { db, config }: Fleet): void {
 function addSessionList(http: Http, { db }: Fleet): void {
   const listSchema = {
     tags: ['sessions'],
-    summary: 'List the sessions of the person in browsers, the latest first',
+    summary: 'List the browser sessions of the person, latest first',
     response: answers(Type.Object({ sessions: Type.Array(ListedSession) })),
   };
   http.get('/v1/x/sessions', { schema: listSchema }, async (request) => ({
@@ -110,7 +110,7 @@ function addSessionList(http: Http, { db }: Fleet): void {
   }));
   const endSchema = {
     tags: ['sessions'],
-    summary: 'End a session of the person',
+    summary: 'End a browser session of the person',
     params: SessionPath,
     response: answers(EmptyAnswer, 'NOT_FOUND'),
   };

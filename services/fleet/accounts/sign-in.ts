@@ -41,7 +41,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
       summary: 'Sign in a browser as an operator or as a user of an application',
       description:
         'Sets the cookie odograph_session. A session ends after 12 hours without GET /v1/x/session, after 30 days in any ' +
-        'case. A person with a second factor also needs `code`; without it, a right password gets SECOND_FACTOR_REQUIRED.',
+        'case. A person with a second factor also needs `code`; without it, a correct password fails with SECOND_FACTOR_REQUIRED.',
       body: SignIn,
       exactlyOne: ['name', 'appId'],
       response: answers(SignedInPerson, 'INVALID_CREDENTIALS', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'),

@@ -41,8 +41,7 @@ const User = Type.Object(
     groupGrants: Type.Array(
       Type.Object({ groupId: GroupId, name: Type.String(), role: word(grantRoles) }, { title: 'GroupGrant' }),
       {
-        description:
-          'roles on all vehicles of groups and of the groups below them; of several roles the strongest counts',
+        description: 'roles on all vehicles of groups and their subgroups; the strongest of several roles applies',
       },
     ),
   },
@@ -191,7 +190,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     return {};
   });
   const factorSchema = {
-    summary: 'Remove the second factor of a user who has lost it; its sessions end',
+    summary: 'Remove the lost second factor of a user; its sessions end',
     params: UserPath,
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };

@@ -38,7 +38,7 @@ const Geometry = Type.Union([
       coordinates: Type.Array(Point, {
         minItems: 2,
         maxItems: maximumGeofencePoints,
-        description: 'the middle of a corridor; each edge is straight in longitude and latitude',
+        description: 'centre line of a corridor; edges are straight in longitude and latitude',
       }),
     },
     { title: 'GeofenceLine' },
@@ -67,14 +67,14 @@ const placeFields = {
     Type.Number({
       minimum: 20,
       maximum: 20_000,
-      description: 'of a corridor along a LineString, to both sides',
+      description: 'full width of a corridor along a LineString',
       examples: [200],
     }),
   ),
   timeZone: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'of the windows, a name of the IANA database',
+      description: 'IANA time zone of the windows',
       examples: ['Europe/Paris'],
     }),
   ),
@@ -82,7 +82,7 @@ const placeFields = {
     Type.Array(GeofenceWindow, {
       minItems: 1,
       maxItems: 20,
-      description: 'when the geofence counts: outside of them it raises nothing; left out for all times',
+      description: 'times at which the geofence is active; outside them it raises no alarm. Default: always',
     }),
   ),
 };
@@ -127,14 +127,14 @@ export const NewAlarmRule = Type.Object({
     Type.Array(VehicleId, {
       minItems: 1,
       maxItems: maxVehiclesPerRule,
-      description: 'the vehicles it applies to; without vehicles and groups, all vehicles of the application',
+      description: 'vehicles that the rule applies to; without vehicles and groups, all vehicles of the application',
     }),
   ),
   groupIds: Type.Optional(
     Type.Array(GroupId, {
       minItems: 1,
       maxItems: maxGroupsPerRule,
-      description: 'groups: it applies to their vehicles and to those of the groups below them, also to later ones',
+      description: 'the rule applies to the vehicles of these groups and their subgroups, including those added later',
     }),
   ),
 });
@@ -146,10 +146,10 @@ export const AlarmRule = Type.Object(
     name: Type.String(),
     kind: word(alarmKinds),
     parameters: Parameters,
-    vehicleIds: Type.Optional(Type.Array(VehicleId, { description: 'the listed ones' })),
+    vehicleIds: Type.Optional(Type.Array(VehicleId, { description: 'listed vehicles' })),
     groupIds: Type.Optional(
       Type.Array(GroupId, {
-        description: 'without vehicles and groups, it applies to all vehicles of the application',
+        description: 'without vehicles and groups, the rule applies to all vehicles of the application',
       }),
     ),
     activeFrom: moment('of its creation or last change: earlier readings do not count'),
@@ -158,7 +158,12 @@ export const AlarmRule = Type.Object(
 );
 export type AlarmRule = Static<typeof AlarmRule>;
 
-const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'most elements of the answer' });
+const limit = Type.Integer({
+  minimum: 1,
+  maximum: 1000,
+  default: 100,
+  description: 'maximum number of elements in the answer',
+});
 export const ListQuery = Type.Object({
   limit,
   after: Type.Optional(uuid('the last identifier of the previous page')),

@@ -31,7 +31,7 @@ function requireApplication({ userId }: Caller): void {
 function addViews(http: Http, { db }: Fleet): void {
   const listSchema = {
     ...route,
-    summary: 'List groups of vehicles as a tree, with the numbers of their vehicles',
+    summary: 'List groups of vehicles as a tree, with vehicle counts',
     response: answers(schemas.GroupList),
   };
   http.get('/v1/x/groups', { schema: listSchema }, async ({ viewer }) => ({
@@ -40,7 +40,7 @@ function addViews(http: Http, { db }: Fleet): void {
 
   const showSchema = {
     ...route,
-    summary: 'Find a group with its vehicles',
+    summary: 'Get a group with its vehicles',
     params: schemas.GroupPath,
     response: answers(schemas.GroupWithVehicles, 'NOT_FOUND'),
   };
@@ -72,14 +72,14 @@ async function remove(db: Database, origin: AuditOrigin, id: string): Promise<{ 
 
 const vehiclesSchema = {
   ...route,
-  summary: 'Replace the vehicles of a group; grants and alarm rules of the group follow',
+  summary: 'Replace the vehicles of a group; its grants and alarm rules then apply to the new ones',
   params: schemas.GroupPath,
   body: schemas.GroupVehicles,
   response: answers(Changed, 'UNAUTHORIZED', 'NOT_FOUND', 'UNKNOWN_VEHICLE'),
 };
 const deleteSchema = {
   ...route,
-  summary: 'Delete a group; grants of it end. One with groups below it or an alarm rule is in use',
+  summary: 'Delete a group and end its grants; a group with subgroups or alarm rules is in use',
   params: schemas.GroupPath,
   response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND', 'IN_USE'),
 };
@@ -100,7 +100,7 @@ function addCreation(http: Http, { db }: Fleet): void {
 function addChanges(http: Http, { db, changes }: Fleet): void {
   const changeSchema = {
     ...route,
-    summary: 'Rename a group, or move it with all below it; what is left out stays',
+    summary: 'Rename a group, or move it with its subgroups; omitted members stay',
     params: schemas.GroupPath,
     body: schemas.GroupChange,
     response: answers(Changed, 'UNAUTHORIZED', 'NOT_FOUND'),

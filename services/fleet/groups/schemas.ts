@@ -12,7 +12,7 @@ export const GroupCreated = Type.Object({ id: GroupId }, { title: 'GroupCreated'
 const name = text(1, 256, { description: 'name', examples: ['Vans north'] });
 export const newGroupFields = {
   name,
-  parentId: Type.Optional({ ...GroupId, description: 'the group that it is below; left out at the top of the tree' }),
+  parentId: Type.Optional({ ...GroupId, description: 'parent group; left out at the top of the tree' }),
 };
 export const NewGroup = Type.Object(newGroupFields);
 export type NewGroup = Static<typeof NewGroup>;
@@ -20,7 +20,7 @@ export const GroupChange = Type.Object({
   name: Type.Optional(name),
   parentId: Type.Optional({
     ...GroupId,
-    description: 'another group that it is below, with all groups below it; empty for the top of the tree',
+    description: 'new parent group; the subgroups move along; empty: the top of the tree',
   }),
 });
 export type GroupChange = Static<typeof GroupChange>;
@@ -30,7 +30,7 @@ const maxVehicles = 10_000;
 export const GroupVehicles = Type.Object({
   vehicleIds: Type.Array(VehicleId, {
     maxItems: maxVehicles,
-    description: 'all vehicles of the group itself; the others leave it',
+    description: 'all vehicles of the group itself; others are removed from it',
   }),
 });
 
@@ -38,21 +38,21 @@ const groupFields = {
   id: GroupId,
   appId: AppId,
   name: Type.String(),
-  parentId: Type.Optional({ ...GroupId, description: 'left out at the top of the tree' }),
-  depth: Type.Integer({ minimum: 0, description: 'number of groups that it is below' }),
+  parentId: Type.Optional({ ...GroupId, description: 'parent group; left out at the top of the tree' }),
+  depth: Type.Integer({ minimum: 0, description: 'number of groups above it' }),
   vehicleCount: Type.Integer({ minimum: 0, description: 'vehicles of the group itself' }),
   totalVehicleCount: Type.Integer({
     minimum: 0,
-    description: 'vehicles of the group and of those below it, each once',
+    description: 'distinct vehicles of the group and its subgroups',
   }),
 };
 export const Group = Type.Object(groupFields, { title: 'Group' });
 export type Group = Static<typeof Group>;
 export const GroupList = Type.Object({
-  groups: Type.Array(Group, { description: 'in the order of the tree: each group is followed by those below it' }),
+  groups: Type.Array(Group, { description: 'in tree order: each group is followed by its subgroups' }),
 });
 export const GroupWithVehicles = Type.Object(
-  { ...groupFields, vehicleIds: Type.Array(VehicleId, { description: 'of the group itself' }) },
+  { ...groupFields, vehicleIds: Type.Array(VehicleId, { description: 'vehicles of the group itself' }) },
   { title: 'GroupWithVehicles' },
 );
 export type GroupWithVehicles = Static<typeof GroupWithVehicles>;

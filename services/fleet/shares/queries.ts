@@ -168,7 +168,8 @@ export async function revokeShare(db: Database, caller: Caller, id: string): Pro
       where share.id = ${requireUuid(id)} and share.application_id = ${caller.applicationId} and ${accessibleTo(caller)}`,
   );
   if (!row) throw new Failure('NOT_FOUND');
-  if (!row.permitted) throw new Failure('UNAUTHORIZED', 'only its creator and managers of the vehicle revoke a share');
+  if (!row.permitted)
+    throw new Failure('UNAUTHORIZED', 'only its creator and managers of the vehicle can revoke a share');
   await endShare(db, id);
 }
 

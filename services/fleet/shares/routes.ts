@@ -100,7 +100,7 @@ function addList(http: Http, { db }: Fleet): void {
   const path = '/v1/x/shares';
   const schema = {
     ...route,
-    summary: 'List shares, with how often each was opened',
+    summary: 'List shares, with the number of views of each',
     querystring: schemas.SharesQuery,
     response: answers(Type.Object({ shares: Type.Array(schemas.Share) })),
   };
@@ -121,7 +121,7 @@ function addSharedVehicle(http: Http, { db, addresses }: Fleet): void {
   const requests = new WindowCounter(60_000, maxAddresses);
   const schema = {
     ...route,
-    summary: 'What a link shows: the position of its vehicle, and the trail since it was created',
+    summary: 'Get what a share shows: the position of its vehicle, and the trail since it was created',
     security: [],
     headers: schemas.ShareToken,
     querystring: schemas.SharedQuery,

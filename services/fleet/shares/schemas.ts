@@ -12,7 +12,7 @@ const Place = Type.Object(
     longitude,
     radiusMetres: Type.Number({ minimum: 50, maximum: 100_000, description: 'metres', examples: [200] }),
   },
-  { additionalProperties: false, description: 'the link ends when the vehicle comes this near' },
+  { additionalProperties: false, description: 'the share ends when the vehicle comes within this radius' },
 );
 
 export const SharePath = Type.Object({ id: uuid('share identifier') });
@@ -27,7 +27,8 @@ export const NewShare = Type.Object({
     Type.Integer({
       minimum: 100,
       maximum: 10_000,
-      description: 'rounds positions to a grid of this width and leaves out speed and heading; exact without it',
+      description:
+        'rounds positions to a grid of this width and leaves out speed and heading; default: exact positions',
       examples: [500],
     }),
   ),
@@ -44,7 +45,12 @@ export const CreatedShare = Type.Object(
 
 export const SharesQuery = Type.Object({
   vehicleId: Type.Optional(VehicleId),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'most elements of the answer' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 100,
+    description: 'maximum number of elements in the answer',
+  }),
   after: Type.Optional(uuid('the last identifier of the previous page')),
 });
 export type SharesQuery = Static<typeof SharesQuery>;
@@ -65,7 +71,9 @@ export const Share = Type.Object(
     endedAt: Type.Optional(moment('when it was revoked, or found to have ended')),
     place: Type.Optional(Place),
     bookingId: Type.Optional(uuid('booking with which it ends')),
-    gridMetres: Type.Optional(Type.Integer({ description: 'width of the grid; left out for exact positions' })),
+    gridMetres: Type.Optional(
+      Type.Integer({ description: 'width of the grid in metres; left out for exact positions' }),
+    ),
     views: Type.Integer({ description: 'how often the page was opened', examples: [3] }),
     lastViewedAt: Type.Optional(moment('of the last request for a position, to the minute')),
   },
@@ -78,7 +86,7 @@ export const SharedQuery = Type.Object({
 });
 export const ShareToken = Type.Object({
   'x-share-token': Type.Optional(
-    Type.String({ maxLength: 256, description: 'the part of the link behind #', examples: ['c2VjcmV0'] }),
+    Type.String({ maxLength: 256, description: 'the part of the link after #', examples: ['c2VjcmV0'] }),
   ),
 });
 
@@ -89,13 +97,15 @@ export const SharedVehicle = Type.Object(
     name: Type.String({ description: 'brand and model', examples: ['Renault Zoe'] }),
     until: moment('when the link ends at the latest'),
     isPrivate: Type.Boolean({ description: 'location privacy is on: there is no position' }),
-    gridMetres: Type.Optional(Type.Integer({ description: 'width of the grid; left out for exact positions' })),
+    gridMetres: Type.Optional(
+      Type.Integer({ description: 'width of the grid in metres; left out for exact positions' }),
+    ),
     position: Type.Optional(
       Type.Object({
         latitude,
         longitude,
         time: moment('device time'),
-        address: Type.Optional(Type.String({ description: 'as far as it is known', examples: ['Depot'] })),
+        address: Type.Optional(Type.String({ description: 'left out if unknown', examples: ['Depot'] })),
         ageSeconds: Type.Optional(Type.Number({ description: 'by the clock of the platform', examples: [4] })),
         speedKmh: Type.Optional(Type.Number({ examples: [43] })),
         headingDegrees: Type.Optional(Type.Number({ description: '0 is north', examples: [90] })),
@@ -107,7 +117,9 @@ export const SharedVehicle = Type.Object(
         description: 'latitude and longitude',
         examples: [[48.8566, 2.3522]],
       }),
-      { description: 'positions since the link was created, at most 500; after `after` only newer ones' },
+      {
+        description: 'positions since the share was created, at most 500; with the parameter `after`, only newer ones',
+      },
     ),
     after: moment('time of the newest position of the trail, for the next request'),
   },

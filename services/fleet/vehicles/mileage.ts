@@ -18,7 +18,7 @@ const route = { tags: ['trips'] };
 const words = (description: string, example: string) =>
   Type.Optional(text(1, 512, { description, examples: [example] }));
 const entryFields = {
-  class: word(tripClasses, { description: 'what the trip was for' }),
+  class: word(tripClasses, { description: 'type of use' }),
   purpose: words('purpose of the trip; required for a business trip', 'Delivery of spare parts'),
   partner: words('who was visited', 'Dupont SARL, Lyon'),
   driver: words('who drove; by default the driver of the booking', 'driver-17'),
@@ -28,11 +28,11 @@ const entryFields = {
 };
 const NewEntry = Type.Object(entryFields);
 const kilometres = (description: string) =>
-  Type.Number({ description: `${description}, km, as it was at the time of the entry`, examples: [15230.4] });
+  Type.Number({ description: `${description}, in km, at the time of the entry`, examples: [15230.4] });
 const Entry = Type.Object(
   {
     ...entryFields,
-    version: Type.Integer({ description: 'counts the entries for the trip; the last one is valid', examples: [1] }),
+    version: Type.Integer({ description: 'number of the entry for the trip; the highest one is valid', examples: [1] }),
     startedAt: moment('start of the trip'),
     endedAt: moment('end of the trip'),
     distanceKm: kilometres('distance of the trip'),
@@ -58,8 +58,8 @@ function addMileageRoutes(http: Http, { db }: Fleet): void {
   const path = '/v1/x/vehicle/:id/trips/:tripId/mileage';
   const addSchema = {
     ...route,
-    summary: 'Enter a trip into the mileage log; an earlier entry for it stays, and is replaced',
-    description: `A driver enters the trips of own bookings within ${mileageEntryDays} days; the role manager any trip at any time.`,
+    summary: 'Enter a trip into the mileage log; this replaces an earlier entry, which is kept',
+    description: `Drivers can enter trips of their own bookings within ${mileageEntryDays} days; managers can enter any trip at any time.`,
     params: TripPath,
     body: NewEntry,
     response: answers(Entry, 'UNKNOWN_VEHICLE', 'NOT_FOUND', 'UNAUTHORIZED', 'CHANGED_MEANWHILE'),
@@ -82,7 +82,7 @@ function addMileageRoutes(http: Http, { db }: Fleet): void {
 
   const listSchema = {
     ...route,
-    summary: 'All entries of the mileage log for a trip, the valid one last',
+    summary: 'List all entries of the mileage log for a trip, the valid one last',
     params: TripPath,
     response: answers(Type.Object({ entries: Type.Array(Entry) }), 'UNKNOWN_VEHICLE', 'NOT_FOUND', 'UNAUTHORIZED'),
   };

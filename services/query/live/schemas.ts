@@ -123,7 +123,7 @@ const Link = Type.Object(
 );
 
 const EscalatedAlarm = Type.Object(
-  { ...Alarm.properties, notificationId: Type.String({ description: 'the notification that is told' }) },
+  { ...Alarm.properties, notificationId: Type.String({ description: 'the notification that the alarm escalates to' }) },
   { title: 'EscalatedAlarm' },
 );
 

@@ -100,7 +100,7 @@ const VehicleAccess = Type.Object(
       Type.Object(
         {
           ...{ userId: id('account'), username: text('name of the account', 'driver-17'), role: word(grantRoles) },
-          byGroup: Type.Boolean({ description: 'the role follows from the grant of a group' }),
+          byGroup: Type.Boolean({ description: 'the role comes from a grant on a group' }),
         },
         { title: 'HeldGrant' },
       ),

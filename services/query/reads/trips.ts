@@ -117,16 +117,14 @@ const TripsQuery = Type.Object({
   until: Type.Optional(timestamp('latest start, inclusive; by default now')),
   offset: Type.Integer({ minimum: 0, default: 0, description: 'trips to skip' }),
   limit: Type.Optional(Type.Integer({ minimum: 0, description: 'trips in the answer; by default all' })),
-  address: Type.Optional(Type.Boolean({ description: 'adds addresses to the positions, as far as they are known' })),
+  address: Type.Optional(Type.Boolean({ description: 'adds known addresses to the positions' })),
 });
 
 const Position = Type.Object(
   {
     latitude: number('decimal degrees', 48.8566),
     longitude: number('decimal degrees', 2.3522),
-    address: Type.Optional(
-      Type.String({ description: 'with `address=true`, as far as it is known', examples: ['Depot'] }),
-    ),
+    address: Type.Optional(Type.String({ description: 'with `address=true`, if known', examples: ['Depot'] })),
   },
   { title: 'TripPosition' },
 );

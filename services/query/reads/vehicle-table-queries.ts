@@ -97,7 +97,7 @@ export const VehicleTableQuery = Type.Object({
       description: 'column, by default plate; with a minus sign in descending order. Unknown values come last in both',
     }),
   ),
-  address: Type.Optional(Type.Boolean({ description: 'adds addresses to locations, as far as they are known' })),
+  address: Type.Optional(Type.Boolean({ description: 'adds known addresses to locations' })),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'vehicles on a page' }),
   after: filter('continues behind a vehicle; from the Link of the page before'),
   format: Type.Optional(word(['json', 'csv'], { description: 'csv: all vehicles that match, without limit' })),

@@ -19,7 +19,7 @@ export const reportFilters = {
   timeZone: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'name of the IANA database, for days and files; by default that of the application, else UTC',
+      description: 'IANA time zone of days and files; default: that of the application, else UTC',
       examples: ['Europe/Paris'],
     }),
   ),
@@ -27,7 +27,7 @@ export const reportFilters = {
   vehicleIds: Type.Optional(
     Type.String({
       maxLength: 11 * maxVehicleIds,
-      description: `ids separated by commas, at most ${maxVehicleIds}; by default all vehicles`,
+      description: `ids separated by commas, at most ${maxVehicleIds}; default: all vehicles`,
       examples: ['1000000001,1000000002'],
     }),
   ),

@@ -17,11 +17,11 @@ const fileFormats = Object.keys(reportFileTypes) as ReportFileFormat[];
 const ReportQuery = Type.Object({
   ...reportFilters,
   format: Type.Optional(
-    word(['json', ...fileFormats], { description: `json by default; pdf: at most ${maxFileRows.pdf} rows in a table` }),
+    word(['json', ...fileFormats], { description: `default: json; pdf: at most ${maxFileRows.pdf} rows in a table` }),
   ),
   language: Type.String({
     ...{ maxLength: 16, default: 'en', examples: ['fr'] },
-    description: `of titles and headings in files: ${reportLanguages.join(', ')}`,
+    description: `language of titles and headings in files: ${reportLanguages.join(', ')}`,
   }),
   appId: Type.Optional(AppId),
 });
