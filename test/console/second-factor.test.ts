@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
     const code = page.getByLabel('Code of the authenticator app, or a recovery code');
     await code.fill('000000');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('The code is wrong, or was used already.').waitFor();
+    await page.getByText('The code is wrong or has already been used.').waitFor();
     await code.fill(codes[0] ?? '');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL((url) => url.pathname === '/map');

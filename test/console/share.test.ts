@@ -86,7 +86,7 @@ describe.skipIf(browserPath === undefined)('the page of a share', () => {
     const { page, errors } = await setup.open(`/vehicles/${vehicleId}/access`, operator);
     await page.getByRole('cell', { name: 'active' }).waitFor();
     await page.getByLabel('Ends after').selectOption('4');
-    await page.getByText('Only the area').click();
+    await page.getByText('Approximate area only').click();
     await page.getByRole('button', { name: 'Share' }).click();
     const shown = page.getByText(/\/share#/);
     await shown.waitFor();

@@ -27,7 +27,7 @@ it('times are those of the time zone, and lines without a value are left out', (
   const event = { type: 'alarm.raised', time: '2026-07-01T22:30:00Z', vehicleId: '1000000001', data };
   const { lines, link } = writeMessage(event, 'AB-123-CD', 'key', writing);
   expect(lines).toEqual([
-    'speed, by the rule “Town”',
+    'speed, rule “Town”',
     expect.stringMatching(/^Time: Jul 2, 2026, 12:30.AM$/),
     'Value: 61.5 km/h',
   ]);
