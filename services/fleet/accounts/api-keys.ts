@@ -34,7 +34,8 @@ const fields = {
     maxItems: apiKeyScopes.length,
     description:
       'read: requests that only read; write: changes; commands: remote actions, and the tokens and keys that open ' +
-      'vehicles; admin: webhooks and groups, and the operator routes, limited to the application',
+      'vehicles; admin: webhooks, notifications, report schedules and groups, and the operator routes, limited to the ' +
+      'application',
   }),
   networks: Type.Array(text(1, 64, { examples: ['192.0.2.0/24'] }), {
     maxItems: 32,
@@ -75,7 +76,7 @@ function requireApplication({ userId, apiKey }: Caller): void {
 /** The routes for operators set limits of the application. @throws Failure UNAUTHORIZED unless an operator gives the scope `admin` */
 function requireGiver({ operatorName }: Caller, scopes: readonly ApiKeyScope[]): void {
   if (operatorName === undefined && scopes.includes('admin')) {
-    throw new Failure('UNAUTHORIZED', 'only an operator creates an API key with the scope admin');
+    throw new Failure('UNAUTHORIZED', 'only an operator can create an API key with the scope admin');
   }
 }
 

@@ -109,7 +109,7 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
         .where('confirmed_at', 'is', null)
         .executeTakeFirst();
       // Removed, replaced or confirmed meanwhile.
-      if (numUpdatedRows === 0n) throw new Failure('NOT_FOUND', 'no second factor waits for its confirmation');
+      if (numUpdatedRows === 0n) throw new Failure('NOT_FOUND', 'no second factor is waiting for confirmation');
       const rows = codes.map((code) => ({ factor_id: factor.id, code_sha256: hashSecret(code) }));
       await trx.insertInto('recovery_code').values(rows).execute();
       await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method: 'code' });
