@@ -10,7 +10,13 @@ import { findDatabaseFaults, findLastBackup } from '@odograph/database/installat
 import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { childEnvironment } from '@odograph/runtime/config';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createGroup,
+  createUser,
+  createVehicle,
+  type TestApplication,
+} from '@odograph/testkit/fixtures';
 import { copyTemplate } from '@odograph/testkit/global-setup';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -29,7 +35,7 @@ let redisUrl: string;
 let file: string;
 
 /** Fills a database with rows that are hard to dump: several chunks, one compressed, binary data, line feeds, nulls. */
-async function fillDatabase(url: string): Promise<void> {
+async function fillDatabase(url: string): Promise<{ application: TestApplication; vehicleId: string }> {
   const db = openDatabase({ url, name: 'test', size: 1 });
   const application = await createApplication(db);
   const { id } = await createVehicle(db, application);
@@ -46,6 +52,18 @@ async function fillDatabase(url: string): Promise<void> {
     const entry = { chain, actor: 'operator', address: '', action: 'test', subject: 'a\nb', outcome: 'done' };
     await appendAudit(db, entry);
   }
+  await db.destroy();
+  return { application, vehicleId: id };
+}
+
+/** Grants a user a group with a vehicle. */
+async function grantGroup(url: string, { application, vehicleId }: Awaited<ReturnType<typeof fillDatabase>>) {
+  const db = openDatabase({ url, name: 'test', size: 1 });
+  const parentId = await createGroup(db, application);
+  await createGroup(db, application, { parentId, vehicleIds: [vehicleId] });
+  const { id } = await createUser(db, application);
+  await sql`insert into group_grant (user_id, application_id, group_id, role)
+    values (${id}, ${application.id}, ${parentId}, 'viewer')`.execute(db);
   await db.destroy();
 }
 
@@ -94,7 +112,7 @@ beforeAll(async () => {
   await copyTemplate('migrated', join(directory, 'source'));
   source = await startEmbeddedTimescale({ dataDirectory: join(directory, 'source') });
   await migrate(source.url);
-  await fillDatabase(source.url);
+  await grantGroup(source.url, await fillDatabase(source.url));
   const config = await testConfig();
   redisUrl = config.REDIS_URL;
   file = join(directory, 'odograph.backup');
@@ -120,6 +138,11 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
         ...{ completedAt: expect.any(Date), bytes: (await stat(copy)).size },
         schema: expect.stringMatching(/^\d{4}_.*\.sql$/),
       });
+      // Access through groups is restored, and follows their changes again.
+      const access = sql`select role from vehicle_access`;
+      expect((await access.execute(db)).rows).toEqual([{ role: 'viewer' }]);
+      await sql`delete from vehicle_group_member`.execute(db);
+      expect((await access.execute(db)).rows).toEqual([]);
       await db.destroy();
       const after = await manifestOf(copy);
       // Both hold transaction numbers, which start over in another database.
