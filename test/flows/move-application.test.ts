@@ -10,11 +10,18 @@ import { leftBehind, listApplicationTables } from '@odograph/cli/move/tables';
 import { type Database, openConnection, openDatabase } from '@odograph/database/database';
 import { startReceiver, type TestReceiver } from '@odograph/events/webhooks.fixture';
 import { childEnvironment } from '@odograph/runtime/config';
+import { Sealer, secondFactorContext } from '@odograph/runtime/sealing';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
-import { createVehicle, type TestApplication, type TestVehicle, unthrottled } from '@odograph/testkit/fixtures';
+import {
+  createUser,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+  unthrottled,
+} from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { hasHaproxy } from '@odograph/testkit/programs';
@@ -167,12 +174,25 @@ async function fill(cell: Cell, application: TestApplication, vehicle: TestVehic
   const circle = { type: 'Point', coordinates: [2, 48] };
   await ok(api.post('/v1/x/geofences', { name: 'yard', geometry: circle, radiusMetres: 100 }));
   const command = await ok(api.post('/v1/vehicle/lock', { vehicleId: vehicle.id }, { 'idempotency-key': 'one-lock' }));
-  return { booking, key, command };
+  const user = await createUser(cell.db, application);
+  const group = await ok(api.post('/v1/x/groups', { name: 'vans' }));
+  await ok(api.put(`/v1/x/groups/${group.id}/vehicles`, { vehicleIds: [vehicle.id] }));
+  await ok(cell.platform.admin.post(`/v1/x/admin/users/${user.id}/groups`, { groupId: group.id, role: 'viewer' }));
+  const secret = factorSealer(cell).seal(Buffer.from('one-time'), secondFactorContext(user.id));
+  await sql`insert into second_factor (id, user_id, sealed_secret) values (${user.id}, ${user.id}, ${secret})`.execute(
+    cell.db,
+  );
+  await ok(api.post('/v1/x/notifications', { slack: { url: receiver.url }, events: ['alarm.raised'] }));
+  return { booking, key, command, user, group };
 }
+
+const factorSealer = ({ settings }: Cell) => new Sealer([settings['ENCRYPTION_KEYS'] ?? ''], 'second factors');
 
 const seenBy = async (api: ApiClient, { id }: TestVehicle) => ({
   bookings: (await api.get(`/v1/vehicle/${id}/booking`)).body,
   geofences: (await api.get('/v1/x/geofences')).body,
+  groups: (await api.get('/v1/x/groups')).body,
+  notifications: (await api.get('/v1/x/notifications')).body,
   commands: (await api.get(`/v1/x/commands?vehicleId=${id}`)).body,
 });
 
@@ -196,7 +216,7 @@ describe.skipIf(!hasHaproxy)('an application that moves to another cell under lo
     ];
     const [vehicle] = moved.vehicles as [TestVehicle];
     await moved.progress(5);
-    const { booking, key, command } = await fill(source, moving, vehicle, receiver);
+    const { booking, key, command, user, group } = await fill(source, moving, vehicle, receiver);
     const quarantined = await createVehicle(source.db, moving);
     const faulty = await connectDevice(mqttUrl, quarantined);
     await faulty.upload('no reading');
@@ -267,6 +287,13 @@ describe.skipIf(!hasHaproxy)('an application that moves to another cell under lo
     expect(token).toMatch(/^c1\./);
     const api = balanced(token);
     expect(await seenBy(api, vehicle)).toEqual(before);
+    const { rows: factors } = await sql<{ sealed_secret: Buffer }>`select * from second_factor`.execute(target.db);
+    const otpSecret = factorSealer(target).open(factors[0]?.sealed_secret ?? Buffer.of(), secondFactorContext(user.id));
+    expect(String(otpSecret)).toBe('one-time');
+    const access = sql`select count(*) from vehicle_access where user_id = ${user.id}`;
+    expect(await countOf(target.db, access)).toBe(1);
+    await target.platform.admin.delete(`/v1/x/admin/users/${user.id}/groups/${group.id}`);
+    expect(await countOf(target.db, access)).toBe(0);
     const repeated = await api.post('/v1/vehicle/lock', { vehicleId: vehicle.id }, { 'idempotency-key': 'one-lock' });
     expect(repeated.body).toEqual(command);
     expect(executed).toEqual([vehicle.id]);

@@ -37,7 +37,7 @@ export const sharedTables: Readonly<Record<string, { readonly key: string; reado
 /** Columns that the target renumbers, in the same order: later rows there have higher numbers. */
 const renumbered: Readonly<Record<string, string>> = { command: 'position', webhook_attempt: 'id' };
 
-/** Tables that have rows of an application only through a row of these tables, the decisive one first. */
+/** Tables that own rows of others: by the first column that refers to one of these, the decisive one first. */
 const owners = ['webhook', 'source', 'alarm_rule', 'registration_import', 'vehicle', 'device'];
 
 /** A table with the SQL condition of the rows that belong to an application. */
@@ -72,7 +72,8 @@ export async function listApplicationTables(client: Client, applicationId: numbe
   const { rows: keys } = await client.query<{ name: string; column: string; owner: string }>(`
     select conrelid::regclass::text as name, attname::text as column, confrelid::regclass::text as owner
     from pg_constraint join pg_attribute on attrelid = conrelid and attnum = conkey[1]
-    where contype = 'f' and connamespace = 'public'::regnamespace and confrelid <> conrelid`);
+    where contype = 'f' and connamespace = 'public'::regnamespace and confrelid <> conrelid
+    order by conkey[1]`);
   const conditions = ownConditions(applicationId);
   const tables = (await listTables(client)).filter(({ name }) => !(name in leftBehind));
   return tables.map(({ name, columns }) => {
