@@ -107,6 +107,7 @@ grant select, insert, update, delete on reading, reading_count, vehicle_latest, 
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
 grant select on device_model, vehicle_grant, vehicle_purge, installation to odograph_ingest;
 grant update on vehicle_purge to odograph_ingest;
+grant execute on function raise_ingest_barrier() to odograph_ingest;
 grant select, insert, delete on pipeline_sample to odograph_ingest;
 grant select, update, delete on vehicle to odograph_ingest;
 grant update (left_deleted_vehicle_at) on device to odograph_ingest;

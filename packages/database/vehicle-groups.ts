@@ -15,7 +15,11 @@ export const groupsBelow = (ids: readonly string[]): RawBuilder<unknown> =>
 export const inGroups = (ids: readonly string[]): RawBuilder<boolean> =>
   sql<boolean>`vehicle.id in (select vehicle_id from vehicle_group_member where group_id in ${groupsBelow(ids)})`;
 
-/** Serializes changes of the groups of an application and of access (migrations/0013_groups.sql) until the transaction ends. */
+/**
+ * Serializes changes of the groups of an application and of access (migrations/0013_groups.sql) until the transaction ends.
+ * Triggers take this lock too, but after they have locked rows. Against deadlocks take it before a change of groups or
+ * grants, and after the ingest barrier in a transaction that raises it.
+ */
 export async function lockGroups(db: Database, applicationId: number): Promise<void> {
   await sql`select lock_vehicle_access(${applicationId})`.execute(db);
 }

@@ -341,5 +341,5 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
     .execute();
   await db.deleteFrom('api_key').where('application_id', '=', applicationId).execute();
   await endSessions(db, { applicationId });
-  for (const { id } of users) await deleteGrants(db, id);
+  for (const { id } of users) await deleteGrants(db, applicationId, id);
 }

@@ -1,6 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
+import { lockGroups } from '@odograph/database/vehicle-groups';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
@@ -28,6 +29,7 @@ function addGroupGrants(http: Http, { db }: Fleet): void {
     const { groupId, role } = body;
     await db.transaction().execute(async (trx) => {
       const applicationId = await applicationOf(trx, operator, userId);
+      await lockGroups(trx, applicationId);
       const grant = { user_id: userId, application_id: applicationId, group_id: requireUuid(groupId), role };
       await failOnConstraint({ group_grant_group: ['NOT_FOUND', 'no group has this id'] }, () =>
         trx
@@ -53,6 +55,7 @@ function addGroupGrants(http: Http, { db }: Fleet): void {
     async ({ params: { userId, groupId }, ip, operator }) => {
       await db.transaction().execute(async (trx) => {
         const applicationId = await applicationOf(trx, operator, userId);
+        await lockGroups(trx, applicationId);
         const { numDeletedRows } = await trx
           .deleteFrom('group_grant')
           .where('user_id', '=', userId)

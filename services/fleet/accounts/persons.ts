@@ -4,6 +4,7 @@ import { isUuid } from '@odograph/contracts/text-patterns';
 import { findListed } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { lockGroups } from '@odograph/database/vehicle-groups';
 import type { Http } from '@odograph/http/http';
 import { AppId, answers, text } from '@odograph/http/schemas';
 import { sql } from 'kysely';
@@ -73,6 +74,7 @@ function addPersonRoutes(http: Http, { db }: Fleet): void {
     const scope = await findListed(db, operator, body.appId);
     return db.transaction().execute(async (trx) => {
       const person = await findPerson(trx, params.id, scope);
+      await lockGroups(trx, person.applicationId);
       await requireNothingOpen(trx, person);
       const erased = await erasePerson(trx, person);
       const subject = `person:${erased.pseudonym}`;

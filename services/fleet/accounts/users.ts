@@ -7,6 +7,7 @@ import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
 import { findVehicle, type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
+import { lockGroups } from '@odograph/database/vehicle-groups';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, text, VehicleId, word } from '@odograph/http/schemas';
@@ -142,18 +143,19 @@ async function changeUser(
   db: Kysely<Tables>,
   { params: { userId }, ip, operator }: OperatorRequest & { params: { userId: string } },
   action: string,
-  change?: (trx: Database) => Promise<unknown>,
+  change?: (trx: Database, applicationId: number) => Promise<unknown>,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const applicationId = await applicationOf(trx, operator, userId);
-    await change?.(trx);
+    await change?.(trx, applicationId);
     await endSessions(trx, { applicationId, userId });
     await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), action, `user:${userId}`);
   });
 }
 
 /** Deletes all grants of a user; the database also ends its bookings and authorizations. */
-export async function deleteGrants(db: Database, userId: string): Promise<void> {
+export async function deleteGrants(db: Database, applicationId: number, userId: string): Promise<void> {
+  await lockGroups(db, applicationId);
   await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
   await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
 }
@@ -167,9 +169,9 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
   };
   http.delete('/v1/x/admin/users/:userId', { schema: deleteSchema }, async (request) => {
     const { userId } = request.params;
-    await changeUser(db, request, 'user.delete', async (trx) => {
+    await changeUser(db, request, 'user.delete', async (trx, applicationId) => {
       await trx.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
-      await deleteGrants(trx, userId);
+      await deleteGrants(trx, applicationId, userId);
       await removeFactor(trx, { user_id: userId });
     });
     return {};
@@ -291,6 +293,7 @@ export async function grantVehicle(
   }: { userId: string; vehicleId: string; role: GrantRole; fromRole?: GrantRole | undefined },
 ): Promise<number> {
   const applicationId = await applicationOf(db, operator, userId);
+  await lockGroups(db, applicationId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   if (fromRole !== undefined) {
     const grant = await db
@@ -321,6 +324,7 @@ async function revokeVehicle(
   { userId, vehicleId }: { userId: string; vehicleId: string },
 ): Promise<number> {
   const applicationId = await applicationOf(db, operator, userId);
+  await lockGroups(db, applicationId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   const { numDeletedRows } = await db
     .deleteFrom('vehicle_grant')

@@ -70,6 +70,7 @@ export async function createGroup(db: Database, applicationId: number, { name, p
 
 /** Locks the groups of an application and finds one of them. @throws Failure NOT_FOUND */
 async function lockGroup(db: Database, applicationId: number, id: string): Promise<void> {
+  // Ingest caches the vehicles that alarm rules of groups apply to.
   await raiseIngestBarrier(db);
   await lockGroups(db, applicationId);
   const found = isUuid(id)

@@ -1,5 +1,6 @@
 import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { describeDatabaseError, sqlState } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
@@ -121,6 +122,16 @@ async function deleteRows(db: Kysely<Tables>, vehicleId: number, { name, slice }
   return true;
 }
 
+/** Takes a vehicle out of its groups and ends all access to it, with locks in the order of lockGroups. */
+async function deleteAccess(db: Kysely<Tables>, vehicleId: number): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await raiseIngestBarrier(transaction);
+    await sql`select lock_vehicle_access(application_id) from vehicle where id = ${vehicleId}`.execute(transaction);
+    await sql`delete from vehicle_group_member where vehicle_id = ${vehicleId}`.execute(transaction);
+    await sql`delete from vehicle_grant where vehicle_id = ${vehicleId}`.execute(transaction);
+  });
+}
+
 /** Deletes a vehicle's rows from every table, referenced ones last. Yields the table name of each step. */
 async function* deleteEverywhere(db: Kysely<Tables>, vehicleId: number): AsyncGenerator<string> {
   const tables = await findVehicleTables(db);
@@ -149,6 +160,8 @@ export async function* purgeSteps(db: Kysely<Tables>, vehicleId: number): AsyncG
       yield table.name;
     }
   }
+  await deleteAccess(db, vehicleId);
+  yield 'vehicle_access';
   yield* deleteEverywhere(db, vehicleId);
   await sql`delete from vehicle where id = ${vehicleId} and deleted_at is not null`.execute(db);
   yield 'vehicle';
