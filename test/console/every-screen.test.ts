@@ -59,6 +59,8 @@ async function addRecords({ application, moving, parked, hidden }: TestFleet): P
   };
   const vehicleId = moving.id;
   await post('/v1/vehicle/privacy/on', { vehicleId: hidden.id });
+  const group = await post('/v1/x/groups', { name: 'Depot of the north of the region' });
+  await post('/v1/x/groups', { name: 'Vans', parentId: group.id });
   await post('/v1/x/alarm-rules', { name: 'Motorway', kind: 'speed', parameters: { limitKmh: 30 } });
   const geometry = { type: 'Point', coordinates: [2.35, 48.85] };
   await post('/v1/x/geofences', { name: 'Depot', geometry, radiusMetres: 300 });
@@ -90,6 +92,8 @@ function screensOf({ application: { appId }, moving, parked }: TestFleet, webhoo
     { path: `/map?vehicle=${moving.id}`, sign: '.vehicle-card' },
     { path: '/map/settings', sign: 'input[type=file]', isOfPlatform: true },
     { path: '/vehicles', click: '.column-choice summary', sign: 'td >> text=MV-100-AA' },
+    { path: '/vehicles?groups', sign: 'text=Vans' },
+    { path: '/vehicles?groups', click: '.button.primary', sign: 'form' },
     { path: '/vehicles?add=one', sign: 'form' },
     { path: '/vehicles?add=file', sign: 'input[type=file]' },
     { path: vehicle, sign: 'text=cold room' },

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { watchPage } from './browser.fixture.ts';
-import { type ConsoleSetup, startConsole, uniqueName } from './console.fixture.ts';
+import { type ConsoleSetup, findAllBarriers, startConsole, uniqueName } from './console.fixture.ts';
 import { createAccount, password, reading } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
@@ -80,6 +80,48 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     const help = page.getByText('Ask its administrator for access to a vehicle.');
     await help.waitFor();
     expect(await help.isVisible()).toBe(true);
+    await page.context().close();
+  });
+
+  it('creates groups as a tree with vehicles, renames and moves one, and says why another cannot be deleted', async () => {
+    const application = await createApplication(setup.platform.db);
+    const plate = uniqueName('GR');
+    await setup.admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate });
+    const account = await createAccount(setup.platform, { application }, 'administrator');
+    const { page, errors } = await setup.open('/vehicles', account);
+    await page.getByRole('link', { name: 'Groups' }).click();
+    const create = async (name: string, parent: string) => {
+      await page.getByRole('button', { name: 'New group' }).click();
+      await page.getByLabel('Name').fill(name);
+      await page.getByLabel('Below').selectOption({ label: parent });
+      await page.getByRole('searchbox').fill(plate);
+      await page.getByRole('button', { name: plate, exact: true }).click();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('link', { name, exact: true }).waitFor();
+    };
+    await create('North', 'At the top');
+    await create('Vans', 'North');
+    await page.getByRole('button', { name: 'Delete: North' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('is below it').waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Change: Vans' }).click();
+    await page.getByLabel('Name').fill('Cars');
+    await page.getByLabel('Below').selectOption('');
+    await page.getByRole('button', { name: `Remove ${plate}` }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'Cars' }).waitFor();
+    const { groups } = (await setup.platform.as(application.token).get('/v1/x/groups')).body;
+    expect(groups).toEqual([
+      expect.objectContaining({ name: 'Cars', depth: 0, vehicleCount: 0 }),
+      expect.objectContaining({ name: 'North', depth: 0, vehicleCount: 1 }),
+    ]);
+    await page.getByRole('button', { name: 'Delete: North' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('link', { name: 'North' }).waitFor({ state: 'detached' });
+    expect(errors).toEqual([]);
     await page.context().close();
   });
 

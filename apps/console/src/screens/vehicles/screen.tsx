@@ -17,6 +17,7 @@ import { hasRole, operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { GroupsPage } from './groups.tsx';
 import { Guide } from './guide.tsx';
 
 export type TableVehicle = Schema<'TableVehicle'>;
@@ -256,6 +257,11 @@ function VehiclesTable() {
           <a class="button" href="/exports">
             {texts.value.exports.title}
           </a>
+          {hasRole('administrator') && (
+            <a class="button" href="/vehicles?groups">
+              {texts.value.groups.title}
+            </a>
+          )}
           {hasRole('operator') && (
             <>
               <a class="button" href="/vehicles?add=file">
@@ -273,9 +279,10 @@ function VehiclesTable() {
   );
 }
 
-/** The table of vehicles, and new vehicles: one with its device, or many from a file. */
+/** The table of vehicles, their groups, and new vehicles: one with its device, or many from a file. */
 export function VehiclesScreen() {
   const { query } = address.value;
+  if (query.has('groups') && hasRole('administrator')) return <GroupsPage />;
   const add = query.get('add');
   if (add === null) return <VehiclesTable />;
   if (!hasRole('operator')) return <NoVehicles />;
