@@ -65,7 +65,7 @@ describe('a position', () => {
     expect([locate(0.5, 2), locate(3, 2), locate(3, 0.2)]).toEqual(['inside', 'outside', 'inside']);
   });
 
-  it('is inside a corridor within half its width of the line, to 0.5 % of the great-circle distance', () => {
+  it('is inside a corridor within half its width of the line, within 0.5 % of the great-circle distance', () => {
     const degrees = fc.double({ min: -0.2, max: 0.2, noNaN: true });
     const property = fc.property(
       fc.constantFrom(-179.95, -90, 0, 179.95),
@@ -94,7 +94,7 @@ describe('a position', () => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('is in the margin of a corridor up to its width beyond half the width, also around its ends', () => {
+  it('is in the margin of a corridor up to one margin width beyond its edge, also around its ends', () => {
     const locate = locateBy(
       {
         type: 'LineString',

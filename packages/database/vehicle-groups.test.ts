@@ -27,7 +27,7 @@ const grant = (userId: string, groupId: string, role: GrantRole) =>
     select ${userId}, application_id, id, ${role} from vehicle_group where id = ${groupId}
     on conflict (user_id, group_id) do update set role = excluded.role`.execute(db);
 
-/** An application with a group below another, a vehicle in the lower one, and a user without grants. */
+/** Creates an application with a group, a subgroup that holds a vehicle, and a user without grants. */
 async function setUp() {
   const application = await createApplication(db);
   const parent = await createGroup(application.id);
@@ -45,7 +45,7 @@ describe('a grant of a group', () => {
     driver: ['read', 'book'],
     manager: ['read', 'book', 'use', 'drive', 'manage'],
   };
-  it.each(grantRoles)('permits as %s what the role permits on the vehicles of groups below it', async (role) => {
+  it.each(grantRoles)('with role %s permits exactly the actions of the role on vehicles of subgroups', async (role) => {
     const { parent, vehicle, user, caller } = await setUp();
     await expect(findVehicle(db, caller, vehicle)).rejects.toThrow('no such vehicle');
     await grant(user.id, parent, role);
@@ -58,7 +58,7 @@ describe('a grant of a group', () => {
     expect(acts).toEqual(permitted[role]);
   });
 
-  it('gives nothing to a user of another application', async () => {
+  it('is rejected for a user of another application', async () => {
     const [{ parent, application }, other] = [await setUp(), await setUp()];
     await expect(
       sql`insert into group_grant (user_id, application_id, group_id)
@@ -70,7 +70,7 @@ describe('a grant of a group', () => {
     expect(rows).toEqual([]);
   });
 
-  it('covers a vehicle that joins while the grant is not committed yet', async () => {
+  it('covers a vehicle that joins before the grant is committed', async () => {
     const { application, parent, child, user, caller } = await setUp();
     const added = await createUnlinkedVehicle(db, application);
     await db.transaction().execute(async (trx) => {
@@ -84,7 +84,7 @@ describe('a grant of a group', () => {
 });
 
 describe('access through groups', () => {
-  it('is the strongest role of all grants after any changes of them and of the tree', async () => {
+  it('is the strongest role of all grants after any sequence of changes to grants and the tree', async () => {
     const application = await createApplication(db);
     const groups: string[] = [];
     for (let one = 0; one < 4; one += 1) groups.push(await createGroup(application.id));
@@ -111,7 +111,7 @@ describe('access through groups', () => {
       return found;
     };
     const pick = <One>(list: readonly One[], index: number) => list[index % list.length] as One;
-    /** Each step changes the model, and returns the change of the database. */
+    /** Each step changes the model, and returns the equivalent database change. */
     const steps = {
       join: (group: string, vehicle: string) => members.add(`${group} ${vehicle}`) && join(group, vehicle),
       leave: (group: string, vehicle: string) => members.delete(`${group} ${vehicle}`) && leave(group, vehicle),
@@ -159,7 +159,7 @@ describe('access through groups', () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  it('ends with the group', async () => {
+  it('ends when the group is deleted', async () => {
     const { child, vehicle, user, caller } = await setUp();
     await grant(user.id, child, 'manager');
     await sql`delete from vehicle_group where id = ${child}`.execute(db);
@@ -168,7 +168,7 @@ describe('access through groups', () => {
 });
 
 describe('a filter by groups', () => {
-  it('covers the groups below them, and is empty for foreign, unknown and malformed ids', async () => {
+  it('includes subgroups, and matches nothing for foreign, unknown and malformed ids', async () => {
     const { application, parent, child, vehicle } = await setUp();
     await createUnlinkedVehicle(db, application);
     const foreign = await setUp();

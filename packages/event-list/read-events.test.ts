@@ -175,7 +175,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('holds once that a booking begins soon, and that its vehicle is driven on after its end', async () => {
+  it('contains one booking.starting and one booking.overdue event for each booking', async () => {
     const minute = 60_000;
     const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
     const book = async (starts_at: Date, ends_at: Date): Promise<string> => {

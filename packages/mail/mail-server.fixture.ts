@@ -2,26 +2,26 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A message as the server accepted it. */
+/** A message that the server accepted. */
 export interface ReceivedMail {
   readonly recipients: readonly string[];
   /** Headers and body, as sent. */
   readonly source: string;
 }
 
-/** A real mail server on the loopback interface. */
+/** An SMTP server on the loopback interface. */
 export interface TestMailServer {
   readonly url: string;
   readonly port: number;
   readonly received: ReceivedMail[];
-  /** Recipients that are refused with 550. */
+  /** Recipients that the server rejects with 550. */
   readonly refused: Set<string>;
-  /** RCPT commands so far. */
+  /** The number of RCPT commands received. */
   attempts: number;
   close(): Promise<void>;
 }
 
-/** Starts a mail server. @param port 0 for a free one */
+/** Starts an SMTP server. @param port 0 for any free port */
 export async function startMailServer(port = 0): Promise<TestMailServer> {
   const received: ReceivedMail[] = [];
   const refused = new Set<string>();
@@ -41,7 +41,7 @@ export async function startMailServer(port = 0): Promise<TestMailServer> {
       });
     },
   });
-  // A client that goes away while it speaks is no failure of the server.
+  // Clients may disconnect in the middle of a session.
   server.on('error', () => undefined);
   server.listen(port, '127.0.0.1');
   await once(server.server, 'listening');

@@ -18,7 +18,7 @@ afterEach(async () => {
 const mail = { to: 'ann@example.com', subject: 'Bericht für März', text: 'Grüße', key: 'report-7' };
 const headersOf = (source = '') => source.slice(0, source.indexOf('\r\n\r\n')).replaceAll(/\r\n[ \t]/g, ' ');
 
-it('arrives with its attachments, and with the same Message-ID at every repetition', async () => {
+it('delivers attachments, and keeps the Message-ID across retries', async () => {
   const content = Buffer.from('a;b\r\n1;2\r\n');
   for (let n = 0; n < 2; n += 1) {
     await mailer?.send({ ...mail, attachments: [{ filename: 'März.csv', contentType: 'text/csv', content }] });
@@ -33,7 +33,7 @@ it('arrives with its attachments, and with the same Message-ID at every repetiti
   }
 });
 
-it('holds no header, recipient or file that its texts smuggle in', async () => {
+it('is safe from header, recipient and file injection', async () => {
   const smuggled = 'A\r\nBcc: eve@example.com\r\n\r\nbody';
   await mailer?.send({ ...mail, subject: smuggled, text: '/etc/passwd' });
   const [received] = server.received;
@@ -45,7 +45,7 @@ it('holds no header, recipient or file that its texts smuggle in', async () => {
   expect(server.received.flatMap(({ recipients }) => recipients)).not.toContain('eve@example.com');
 });
 
-it('fails with the answer of the server, or without one, and names neither server nor address', async () => {
+it('reports the reply code or an unreachable server, without naming server or address', async () => {
   server.refused.add(mail.to);
   await expect(mailer?.send(mail)).rejects.toMatchObject({ status: 550, message: 'the mail server answered 550' });
   await server.close();
@@ -53,7 +53,7 @@ it('fails with the answer of the server, or without one, and names neither serve
   await expect(mailer?.send(mail)).rejects.toMatchObject(away);
 });
 
-it('is off without SMTP_URL, which requires a sender', () => {
+it('is disabled without SMTP_URL, and requires MAIL_FROM with it', () => {
   expect(openMailer(readConfig({}))).toBeUndefined();
   expect(() => readConfig({ SMTP_URL: server.url })).toThrow('MAIL_FROM: is required with SMTP_URL');
   expect(() => readConfig({ SMTP_URL: server.url, MAIL_FROM: 'a\r\nBcc: b@c.example' })).toThrow('MAIL_FROM: must be');

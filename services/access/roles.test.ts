@@ -178,7 +178,7 @@ describe('the end of a grant', () => {
     expect(await listVersion()).toBeGreaterThan(before);
   });
 
-  it('of a group does the same, unless another grant gives as much', async () => {
+  it('of a group has the same effect, unless another grant confers as much', async () => {
     const { platform, application, vehicle } = access;
     const user = await access.createUser();
     const { rows } = await sql<{ id: string }>`with created as (

@@ -12,13 +12,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { fleetService } from './service.ts';
 
 let place = 0;
-/** A position that no other test has. */
+/** Creates a position that no other test uses. */
 const newPosition = () => {
   place += 1;
   return { latitude: 40 + place / 100 + process.pid / 1e6, longitude: 7 };
 };
 
-/** Starts a server that answers as a geocoder, and a platform that asks it. */
+/** Starts a fake geocoder and a platform that uses it. */
 async function startGeocoding(
   kind: string,
   answer: (url: URL, response: ServerResponse) => void,
@@ -87,7 +87,7 @@ it.each([
   expect(asked).toEqual([expect.stringMatching(path)]);
 });
 
-it('names own parking spots and geofences of the application first, and asks nobody then', async () => {
+it('prefers the parking spots and geofences of the application, without a request to the geocoder', async () => {
   const { find, asked, platform, application } = await startGeocoding('photon', (_url, response) =>
     json(response, feature(photon)),
   );
@@ -111,7 +111,7 @@ it('names own parking spots and geofences of the application first, and asks nob
   expect(await find(foreign)).toBeUndefined();
 });
 
-it('stores an answer as one short line of text, and remembers that there is none', async () => {
+it('stores an address as one short line of text, and caches that there is none', async () => {
   const long = `\u202eA\u0000\n<b>${'x'.repeat(500)}`;
   const unknown = newPosition();
   const { find, asked } = await startGeocoding('nominatim', (url, response) =>
@@ -135,7 +135,7 @@ it('stores an answer as one short line of text, and remembers that there is none
   expect(asked).toHaveLength(4);
 });
 
-it('goes on without addresses while the geocoder fails, counts that, and answers when it is back', async () => {
+it('omits addresses and counts failures while the geocoder fails, and recovers', async () => {
   let isBack = false;
   const faults = [
     (response: ServerResponse) => response.writeHead(500).end(),
@@ -160,7 +160,7 @@ it('goes on without addresses while the geocoder fails, counts that, and answers
   await eventually(async () => expect(await find(position)).toBe('Here'));
 });
 
-it('asks at most as often a second as the setting says, the newest place first', async () => {
+it('does not exceed the configured rate', async () => {
   const times: number[] = [];
   const { find } = await startGeocoding(
     'nominatim',

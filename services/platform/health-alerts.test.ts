@@ -6,7 +6,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { expect, it } from 'vitest';
 import { watchHealth } from './health-alerts.ts';
 
-it('mails a state that fails for long once until it recovers, also while the mail server was away', async () => {
+it('sends one e-mail for a persistent failure, even if the mail server was unavailable, and another one after a recovery', async () => {
   let server = await startMailServer();
   const { url, port } = server;
   await server.close();

@@ -154,7 +154,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it.each([390, 1440])('fits a language that is written from right to left, %d pixels wide', async (width) => {
+  it.each([390, 1440])('supports a right-to-left language at %d pixels width', async (width) => {
     const { page } = await open('/profile', {}, { viewport: { width, height: 900 } });
     for (const path of ['/profile', '/vehicles', `/vehicles/${fleet.parked.id}`, '/bookings', '/alarms/rules']) {
       await page.goto(path);

@@ -8,7 +8,7 @@ import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixt
 
 const password = 'correct horse battery';
 
-/** Computes the code that an app shows, from the secret that the page shows to type in. */
+/** Computes the TOTP code for the secret that the page displays. */
 function codeOf(secret: string, shift: number): string {
   const bits = [...secret]
     .map((one) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(one).toString(2).padStart(5, '0'))
@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
   });
   afterAll(() => setup?.stop());
 
-  it('is added from any address of the console where the role needs one, and asked for at the next sign-in', async () => {
+  it('is enforced on every page if the role requires one, and requested at the next sign-in', async () => {
     const { browser, platform } = setup;
     const { name, cookie } = await createOperator(platform.db, { passwordHash: await hashPassword(password) });
     const { page, errors } = await watchPage(browser, platform.httpUrl, signedInOptions(platform.httpUrl, cookie));
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
     await section.getByRole('button', { name: 'Add a second factor' }).click();
     await section.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
     expect(await findAllBarriers(page)).toEqual([]);
-    // A field that the page reused would show the password.
+    // A reused input element would show the password.
     expect(await section.getByLabel('Code', { exact: true }).inputValue()).toBe('');
     const secret = await section.locator('.copy-rows code').innerText();
     await section.getByLabel('Code', { exact: true }).fill(codeOf(secret, -1));
@@ -54,12 +54,12 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
     await code.fill(codes[0] ?? '');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL((url) => url.pathname === '/map');
-    // The browser logs answers with the status 401.
+    // Chromium logs responses with status 401.
     expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
     await page.context().close();
   });
 
-  it('leaves other browsers in the list of sessions, of which one can be ended', async () => {
+  it('lists sessions of other browsers, which can be ended', async () => {
     const { browser, platform } = setup;
     const { id, cookie } = await createOperator(platform.db);
     const rows = [{ operator_id: id, address: '192.0.2.17', browser: 'Firefox' }];

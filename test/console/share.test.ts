@@ -17,7 +17,7 @@ afterAll(() => setup?.stop());
 const phone = { viewport: { width: 390, height: 844 } };
 const maxPageBytes = 50_000;
 
-/** Stores a position of a vehicle that drives to the east. */
+/** Stores a position of a vehicle that drives east. */
 async function report(vehicleId: string, longitude: number): Promise<void> {
   const location = JSON.stringify({ latitude: 48.85661, longitude, speed: 43, angle: 90 });
   await sql`with stored as (insert into reading (time, application_id, vehicle_id, latitude, longitude, device_id, received_at)
@@ -40,7 +40,7 @@ async function createShare(): Promise<{ vehicleId: string; id: string; url: stri
 }
 
 describe.skipIf(browserPath === undefined)('the page of a share', () => {
-  it('follows the vehicle in at most 50 kB, from this site alone, and ends when the share is revoked', async () => {
+  it('follows the vehicle, loads at most 50 kB from its own origin only, and ends when the share is revoked', async () => {
     const { vehicleId, id, url } = await createShare();
     const { page, errors, foreignRequests } = await watchPage(setup.browser, setup.platform.httpUrl, phone);
     const loads = watchLoads(page);
@@ -80,7 +80,7 @@ describe.skipIf(browserPath === undefined)('the page of a share', () => {
     expect([...errors, ...french.errors, ...foreignRequests, ...french.foreignRequests]).toEqual([]);
   });
 
-  it('is created, shown once, listed and revoked in the console', async () => {
+  it('can be created, is shown once, and can be listed and revoked in the console', async () => {
     const { vehicleId, url } = await createShare();
     const operator = await setup.accountOf('operator');
     const { page, errors } = await setup.open(`/vehicles/${vehicleId}/access`, operator);

@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
 });
 
 describe.skipIf(!hasBrowser)('signing in with an identity provider', () => {
-  it('is offered on the page of the sign-in, which says when it has failed', async () => {
+  it('is offered on the sign-in page, which reports its failure', async () => {
     const settings = { OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'odograph', OIDC_CLIENT_SECRET: 'secret' };
     const more = { OIDC_ROLES: 'staff=viewer', OIDC_NAME: 'Keycloak', PUBLIC_URL: 'http://fleet.example' };
     const setup = await startConsole({ ...settings, ...more });

@@ -60,7 +60,7 @@ it.each([
   expect(row?.ended_at).toBeInstanceOf(Date);
 });
 
-it('answers with an acknowledgement before the command service takes it from the queue, which then changes nothing', async () => {
+it('answers with an acknowledgement before its job is processed, and the job is then a no-op', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   await queue.pause();

@@ -238,7 +238,7 @@ describe('a route', () => {
     }
   });
 
-  it('refuses an API key without its scope, and no other', async () => {
+  it('rejects exactly the API keys that lack its scope', async () => {
     const opensVehicles =
       /^POST \/v1\/vehicle\/(lock|unlock|immobilize|start|honk|lights|trunk|windows)|^(GET|POST) \/v1\/bluetooth-token(\/\{authorizationId\}.*|\/params|\/commands)?$/;
     const scopeOf = (route: Route) => {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 const dayMs = 86_400_000;
-/** Stores a trip of 30 minutes and 12.5 km that ended so many days ago, with its odometer. */
+/** Stores a trip of 30 minutes and 12.5 km, with odometer readings, that ended some days ago. */
 async function storeTrip(daysAgo: number): Promise<string> {
   const end = new Date(Date.now() - daysAgo * dayMs - 60_000);
   const start = new Date(end.getTime() - 1_800_000);
@@ -39,7 +39,7 @@ async function report() {
 }
 
 describe('the mileage log', () => {
-  it('has date, odometer, places, purpose, partner and driver of a business trip, and kilometres of a private one', async () => {
+  it('contains date, odometer, places, purpose, partner and driver of business trips, and only the distance of private ones', async () => {
     const [trip, holiday, open] = [await storeTrip(3), await storeTrip(2), await storeTrip(1)];
     expect((await client.post(path(trip), { ...business, endPlace: 'Lyon' })).status).toBe(200);
     expect((await client.post(path(holiday), { class: 'private', startPlace: 'Home' })).status).toBe(200);
@@ -58,7 +58,7 @@ describe('the mileage log', () => {
     ]);
   });
 
-  it('keeps every entry: a later one replaces it, is audited, and nobody can change or delete a stored one', async () => {
+  it('is append-only: a later entry supersedes an earlier one, is audited, and no entry can be changed or deleted', async () => {
     const trip = await storeTrip(1);
     await client.post(path(trip), business);
     const second = await client.post(path(trip), { class: 'private' });
@@ -74,7 +74,7 @@ describe('the mileage log', () => {
     expect(audited).toMatchObject([{ details: { trip, version: 1 } }, { details: { version: 2, class: 'private' } }]);
   });
 
-  it('gives one of two entries that are made at once the next version, and the other CHANGED_MEANWHILE or a later one', async () => {
+  it('gives concurrent entries distinct versions, or fails one with CHANGED_MEANWHILE', async () => {
     const trip = await storeTrip(1);
     const answers = await Promise.all(Array.from({ length: 6 }, () => client.post(path(trip), business)));
     for (const { status } of answers) expect([200, 412]).toContain(status);
@@ -85,7 +85,7 @@ describe('the mileage log', () => {
     expect(entries).toHaveLength(answers.filter(({ status }) => status === 200).length);
   });
 
-  it('marks an entry that is late, and one whose trip late data has changed or replaced', async () => {
+  it('marks late entries, and entries whose trip was changed or replaced by late data', async () => {
     const [late, changed, replaced] = [await storeTrip(9), await storeTrip(5), await storeTrip(4)];
     for (const trip of [late, changed, replaced]) await client.post(path(trip), business);
     await sql`update trip set distance_km = 13 where id = ${changed}`.execute(platform.db);
@@ -99,7 +99,7 @@ describe('the mileage log', () => {
     expect(rows[2]).not.toHaveProperty('distanceKm');
   });
 
-  it('takes entries of a driver for trips of own bookings within 7 days alone, and shows no others', async () => {
+  it('restricts drivers to trips of their own bookings, and to entries within 7 days', async () => {
     const { id: userId, token } = await createUser(platform.db, application);
     const driver = platform.as(token);
     await grantVehicle(platform.db, userId, vehicleId, 'driver');
@@ -120,7 +120,7 @@ describe('the mileage log', () => {
     expect(rows.map((row: { class?: string }) => row.class)).toEqual([undefined, undefined, 'business']);
   });
 
-  it('refuses a business trip without purpose, and trips that it does not know', async () => {
+  it('rejects business trips without a purpose, and unknown trips', async () => {
     const trip = await storeTrip(1);
     expect((await client.post(path(trip), { class: 'business' })).body).toMatchObject({ field: 'purpose' });
     for (const id of ['x', '0197a1de-5f0e-7000-8000-000000000005']) {
@@ -128,7 +128,7 @@ describe('the mileage log', () => {
     }
   });
 
-  it('replaces an erased driver by a pseudonym, and removes the note', async () => {
+  it('pseudonymizes an erased driver, and removes the note', async () => {
     await client.post(path(await storeTrip(1)), { ...business, driver: 'bob', note: 'called Bob at home' });
     await sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, stopped_at, authorization_id)
       values (${application.id}, ${vehicleId}::integer, 'bob', 'BOOKING', '2025-01-01', '2025-01-02', now(), gen_random_uuid())`.execute(

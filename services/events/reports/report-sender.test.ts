@@ -46,7 +46,7 @@ const storeTrip = (startedAt: string, km: number) =>
   select ${vehicleId}::integer, start, start + interval '30 minutes', start, true, false, ${km}
   from (select ${startedAt}::timestamptz as start) as given`.execute(platform.db);
 
-/** Creates a schedule whose report of February 2025 is due now. */
+/** Creates a schedule whose report for February 2025 is due. */
 async function createDue(more: object = {}): Promise<string> {
   const { status, body } = await platform.as(application.token).post(path, { ...schedule, ...more });
   expect([status, body.error]).toEqual([200, undefined]);
@@ -58,7 +58,7 @@ const isSent = (id: string, state = 'sent') =>
   eventually(async () => expect(await sentOf(id)).toMatchObject([{ state }]), 30_000);
 
 describe('a scheduled report', () => {
-  it('is due at its hour in its time zone, whatever the clock change between', async () => {
+  it('is due at its local hour across clock changes', async () => {
     const dues = async (every: string, hour: number, zone: string, after: string) => {
       const { rows } = await sql<{
         due: Date;
@@ -71,7 +71,7 @@ describe('a scheduled report', () => {
     expect(await dues('month', 0, 'Asia/Tokyo', '2025-02-28T14:59:00Z')).toBe('2025-02-28T15:00:00.000Z');
   });
 
-  it('arrives once at each recipient, with the file of the month before', async () => {
+  it('is sent once to each recipient, with the file of the previous month', async () => {
     const id = await createDue({ recipients: ['ann@example.com', 'bob@example.com'], language: 'fr' });
     await isSent(id);
     expect(mail.received.map(({ recipients }) => recipients)).toEqual([['ann@example.com'], ['bob@example.com']]);
@@ -82,7 +82,7 @@ describe('a scheduled report', () => {
     expect(nextDueAt).toBe('2025-04-01T04:00:00.000Z');
   });
 
-  it('is sent once although several processes start again and again while it is due', async () => {
+  it('is sent once although several processes compete for it', async () => {
     const others = [await start(), await start()];
     const ids = [];
     for (let n = 0; n < 4; n += 1) ids.push(await createDue({ recipients: [`r${n}@example.com`] }));
@@ -97,7 +97,7 @@ describe('a scheduled report', () => {
     ]);
   });
 
-  it('is repeated for the recipient whose message is refused, and for no other', async () => {
+  it('is retried only for the recipient that was rejected', async () => {
     mail.refused.add('bob@example.com');
     const id = await createDue({ recipients: ['bob@example.com', 'ann@example.com'] });
     await eventually(
@@ -113,7 +113,7 @@ describe('a scheduled report', () => {
     expect(mail.received.flatMap(({ recipients }) => recipients)).toEqual(['ann@example.com', 'bob@example.com']);
   });
 
-  it('is marked as outdated when late data changes it, with what was sent and what is true now', async () => {
+  it('is marked as outdated when late data changes its totals, with sent and current values', async () => {
     await storeTrip('2025-02-10T08:00:00Z', 100);
     const id = await createDue();
     await isSent(id);
@@ -137,7 +137,7 @@ describe('a scheduled report', () => {
     now = before;
   });
 
-  it('belongs to its application alone, and is managed by operators too', async () => {
+  it('is accessible only to its application and to operators', async () => {
     const id = await createDue();
     const other = platform.as((await createApplication(platform.db)).token);
     expect((await other.get(`${path}/${id}/reports`)).status).toBe(404);

@@ -27,7 +27,7 @@ const update = (id: string, set: { expires_at?: Date }) =>
   db.updateTable('api_key').set(set).where('id', '=', id).execute();
 
 describe('an API key', () => {
-  it('authenticates its application in either header, and is stored as a hash only', async () => {
+  it('authenticates its application in either header, and is stored only as a hash', async () => {
     const { id, key } = await createKey();
     expect(key.startsWith(`${application.appId}.`)).toBe(true);
     expect(await read(key)).toBe('read');
@@ -42,7 +42,7 @@ describe('an API key', () => {
     expect(rows[0]?.row).not.toContain(key.split('.')[1]);
   });
 
-  it('sees only what its application sees, on both sides of the interface', async () => {
+  it('accesses only its own application, in application and operator routes', async () => {
     const { key } = await createKey();
     const other = await createApplication(db);
     const [own, foreign] = [await createUnlinkedVehicle(db, application), await createUnlinkedVehicle(db, other)];
@@ -69,7 +69,7 @@ describe('an API key', () => {
     expect(answers.map(({ status }) => status)).toEqual(expected);
   });
 
-  it('gets the scope admin from an operator alone, since the routes for operators set limits of the application', async () => {
+  it('can be given the scope admin only by an operator', async () => {
     const { cookie } = await createOperator(db, { applicationIds: [application.id] });
     const operator = createBrowser(httpUrl, cookie, { 'x-application': application.appId });
     const create = (client: typeof api, scopes: readonly string[]) =>
@@ -79,7 +79,7 @@ describe('an API key', () => {
     expect((await create(operator, apiKeyScopes)).status).toBe(200);
   });
 
-  it('manages no API keys, nor does a user', async () => {
+  it('cannot manage API keys, and neither can a user', async () => {
     const { key, id } = await createKey();
     const user = await createUser(db, application);
     for (const client of [withKey(key), as(user.token)]) {
@@ -94,7 +94,7 @@ describe('an API key', () => {
     expect((await withKey(key).post('/v1/x/admin/api-keys', body)).body.error).toBe('UNAUTHORIZED');
   });
 
-  it('is refused from other networks, after its end, when deleted and with its application', async () => {
+  it('is rejected from other networks, after its expiry, and when it or its application is deleted', async () => {
     const { key } = await createKey({ networks: ['192.0.2.0/24', '2001:db8::1'] });
     const from = (address: string) => read(key, { 'x-forwarded-for': address });
     expect([await from('192.0.2.77'), await from('2001:db8::1')]).toEqual(['read', 'read']);
@@ -116,7 +116,7 @@ describe('an API key', () => {
     expect(await read(`${application.appId}.${'x'.repeat(43)}`)).toBe('INVALID_TOKEN');
   });
 
-  it('is listed with the minute of its last use', async () => {
+  it('is listed with the time of its last use, to the minute', async () => {
     const { id, key, name } = await createKey({ scopes: ['write', 'read'], networks: ['127.0.0.0/8'] });
     const find = async () =>
       (await api.get('/v1/x/api-keys')).body.apiKeys.find((one: { id: string }) => one.id === id);
@@ -130,7 +130,7 @@ describe('an API key', () => {
     expect(listed.body.apiKeys).toContainEqual(await find());
   });
 
-  it('is named by the audit as the one that acted', async () => {
+  it('is recorded as the actor in the audit', async () => {
     const { key, name } = await createKey();
     const vehicleId = await createUnlinkedVehicle(db, application);
     await withKey(key).post('/v1/vehicle/privacy/on', { vehicleId });
@@ -145,7 +145,7 @@ describe('an API key', () => {
     ]);
   });
 
-  it('repeats no answer that another key or the application got with the same Idempotency-Key', async () => {
+  it('does not replay the answer of another key or of the application for the same Idempotency-Key', async () => {
     const [one, other] = [await createKey(), await createKey()];
     const create = async (key: string) => {
       const body = { username: 'repeated', password: 'correct horse', appId: application.appId };
@@ -170,7 +170,7 @@ describe('an API key', () => {
     expect(body.field.split('.')[0]).toBe(field);
   });
 
-  it('has a name of its own in the application, and there are at most 100', async () => {
+  it('has a unique name in its application, which has at most 100 keys', async () => {
     const other = await createApplication(db);
     const create = (name: string) => as(other.token).post('/v1/x/api-keys', { name, scopes: ['read'] });
     const answers = await Promise.all(Array.from({ length: 101 }, (_, index) => create(`key ${index}`)));

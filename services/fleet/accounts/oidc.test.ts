@@ -38,11 +38,11 @@ const logOut = (token: string) =>
 const logoutClaims = (more: object) => ({ iss: provider.issuer, aud: clientId, jti: randomUUID(), ...more });
 
 describe('a sign-in at the identity provider', () => {
-  it('is offered by its name', async () => {
+  it('is offered under the name of the provider', async () => {
     expect(await (await fetch(`${httpUrl}/v1/x/session/methods`)).json()).toEqual({ provider: 'Keycloak' });
   });
 
-  it('creates the operator with the role of its group, and goes to the page that asked for it', async () => {
+  it('creates the operator with the role of its group, and returns to the requested page', async () => {
     const { address, show, name, browser } = await signIn(randomUUID(), ['others', viewers]);
     expect(address).toBe('/vehicles?page=2');
     expect(await show()).toMatchObject({ name, role: 'viewer', limited: false, mustAddSecondFactor: false });
@@ -51,7 +51,7 @@ describe('a sign-in at the identity provider', () => {
     expect((await admin.post(`/v1/x/admin/operators/${name}/password`, {})).body.error).toBe('UNAUTHORIZED');
   });
 
-  it('changes the role with the groups, and deletes the operator and its sessions without one', async () => {
+  it('follows group changes, and deletes the operator and its sessions when no group has a role', async () => {
     const id = randomUUID();
     const first = await signIn(id, [viewers]);
     const second = await signIn(id, [admins, viewers]);
@@ -66,14 +66,14 @@ describe('a sign-in at the identity provider', () => {
     ]);
   });
 
-  it('takes over no operator with a password', async () => {
+  it('does not take over an operator with a password', async () => {
     const name = `local-${randomUUID().slice(0, 8)}`;
     await admin.post('/v1/x/admin/operators', { name, role: 'viewer' });
     const { address, show } = await signIn(randomUUID(), [admins], { name });
     expect([address, (await show()).error]).toEqual(['/sign-in?failed=provider', 'MISSING_TOKEN']);
   });
 
-  it('is bound to the browser that began it, and is used once', async () => {
+  it('is bound to the browser that started it, and cannot be replayed', async () => {
     provider.signsIn(randomUUID(), { preferred_username: `name-${randomUUID()}`, groups: [viewers] });
     const [victim, attacker] = [new TestBrowser(publicUrl, httpUrl), new TestBrowser(publicUrl, httpUrl)];
     let callback = (await attacker.fetch(start)).headers.get('location') ?? '';
@@ -103,7 +103,7 @@ describe('a sign-in at the identity provider', () => {
 });
 
 describe('a back-channel logout', () => {
-  it('of the provider ends the session that began with the one there', async () => {
+  it('with a sid ends the session that belongs to it', async () => {
     const id = randomUUID();
     const [one, other] = [await signIn(id, [viewers]), await signIn(id, [viewers])];
     const page = await one.browser.fetch(`${provider.issuer}/session/end`);
@@ -117,7 +117,7 @@ describe('a back-channel logout', () => {
     expect((await other.show()).kind).toBe('operator');
   });
 
-  it('of a subject ends all sessions of the person, and no others', async () => {
+  it('with a sub ends all sessions of the operator, and no others', async () => {
     const [id, another] = [randomUUID(), randomUUID()];
     const [one, two, other] = [
       await signIn(id, [viewers]),
@@ -129,7 +129,7 @@ describe('a back-channel logout', () => {
     expect((await other.show()).kind).toBe('operator');
   });
 
-  it('is refused without what a logout token must have, and when it is repeated', async () => {
+  it('is rejected without a required claim, and when replayed', async () => {
     const id = randomUUID();
     const { show } = await signIn(id, [viewers]);
     const refused = [
@@ -153,7 +153,7 @@ describe('a back-channel logout', () => {
 });
 
 describe('a group', () => {
-  it('may limit its operators to applications', async () => {
+  it('can limit its operators to applications', async () => {
     await db
       .insertInto('application')
       .values({ app_id: limitedAppId, name: 'A', app_key_sha256: Buffer.alloc(32) })

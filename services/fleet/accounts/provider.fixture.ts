@@ -13,7 +13,7 @@ export interface TestPerson {
 export const clientId = 'odograph';
 export const clientSecret = 'secret-of-the-client-0123456789';
 
-/** Starts a certified provider (oidc-provider), which signs in the person that `signsIn` names without asking. */
+/** Starts an OpenID provider (oidc-provider) that signs in the person set by `signsIn` without interaction. */
 export async function startProvider(
   port: number,
   { redirectUri, logoutUri }: { redirectUri: string; logoutUri: string },
@@ -36,7 +36,7 @@ export async function startProvider(
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
-    // Without the agent that refuses to send logout tokens to this host.
+    // The default agent refuses to send logout tokens to the loopback interface.
     fetch: (url, init) => {
       const options = { ...init };
       Reflect.deleteProperty(options, 'dispatcher');
@@ -63,7 +63,7 @@ export async function startProvider(
   afterAll(() => void server.close());
   return {
     issuer,
-    /** Has the provider sign in a person from now on. */
+    /** Sets the person that the provider signs in. */
     signsIn(id: string, person: TestPerson): void {
       people.set(id, person);
       current = id;
@@ -77,7 +77,7 @@ export async function startProvider(
   };
 }
 
-/** A browser with cookies, which follows redirects; PUBLIC_URL leads to the platform. */
+/** A browser with cookies that follows redirects and maps PUBLIC_URL to the platform. */
 export class TestBrowser {
   readonly #cookies = new Map<string, Map<string, string>>();
   readonly #publicUrl: string;
@@ -110,7 +110,7 @@ export class TestBrowser {
     return response;
   }
 
-  /** Opens an address and follows redirects up to a path that is neither the provider's nor one of the sign-in. @returns it */
+  /** Follows redirects until the path belongs neither to the provider nor to the sign-in. @returns the path */
   async open(address: string): Promise<string> {
     for (let url = address, hops = 0; hops < 20; hops += 1) {
       const response = await this.fetch(url);

@@ -15,7 +15,7 @@ const page = createApiClient(httpUrl, { origin: httpUrl });
 const withCookie = (cookie: string) => createBrowser(httpUrl, cookie);
 const cookieOf = ({ headers }: ApiAnswer) => headers.get('set-cookie')?.split(';')[0] ?? '';
 
-/** Computes codes as an app does, apart from the code under test: from the base 32 of the secret. */
+/** Computes a TOTP code from the base32 secret, independently of the code under test. */
 function codeAt(secret: string, step: number): string {
   const bits = [...secret]
     .map((one) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(one).toString(2).padStart(5, '0'))
@@ -26,7 +26,7 @@ function codeAt(secret: string, step: number): string {
   return String((hash.readUInt32BE((hash[19] ?? 0) & 15) & 0x7fffffff) % 1e6).padStart(6, '0');
 }
 
-/** Codes that are accepted one after the other: of the steps before, at and after the present one. */
+/** Codes that are accepted in this order: of the previous, current and next time step. */
 function codesOf(secret: string): [before: string, now: string, after: string] {
   const step = totpStep(Date.now());
   return [codeAt(secret, step - 1), codeAt(secret, step), codeAt(secret, step + 1)];
@@ -52,7 +52,7 @@ async function enrolledOperator(role: 'viewer' | 'administrator' = 'viewer') {
 }
 
 describe('a second factor', () => {
-  it('has no effect until it is confirmed, and needs the current password', async () => {
+  it('requires the current password, and has no effect until confirmed', async () => {
     const { name, cookie } = await createOperator(db, { role: 'viewer', passwordHash });
     const start = (currentPassword: string) =>
       withCookie(cookie).post('/v1/x/session/second-factor', { currentPassword });
@@ -66,7 +66,7 @@ describe('a second factor', () => {
     expect((await start(password)).body.error).toBe('ALREADY_EXISTS');
   });
 
-  it('is needed with the password, and is no substitute for it', async () => {
+  it('is required in addition to the password', async () => {
     const { name, now } = await enrolledOperator();
     const asked = await page.post('/v1/x/session', { name, password });
     expect([asked.status, asked.body.error, asked.headers.get('set-cookie')]).toEqual([
@@ -82,14 +82,14 @@ describe('a second factor', () => {
     expect(sessions.find((one: { isCurrent: boolean }) => one.isCurrent).method).toBe('code');
   });
 
-  it('accepts a code once, even from two browsers at the same time, and none of an earlier step afterwards', async () => {
+  it('accepts a code once, even from concurrent requests, and no code of an earlier step afterwards', async () => {
     const { name, now, after, secret } = await enrolledOperator();
     const attempt = async (code: string) => (await page.post('/v1/x/session', { name, password, code })).status;
     expect((await Promise.all([attempt(after), attempt(after)])).toSorted()).toEqual([200, 401]);
     expect([await attempt(now), await attempt(codesOf(secret)[0])]).toEqual([401, 401]);
   });
 
-  it('accepts each recovery code once, in any case, also when codes of the app are limited', async () => {
+  it('accepts each recovery code once, ignoring case, even while TOTP codes are rate-limited', async () => {
     const { name, recoveryCodes } = await enrolledOperator();
     expect(new Set(recoveryCodes).size).toBe(10);
     const [first = '', second = ''] = recoveryCodes;
@@ -99,7 +99,7 @@ describe('a second factor', () => {
     expect([await attempt('000000'), await attempt(second)]).toEqual([429, 200]);
   });
 
-  it('is limited to 10 wrong codes an hour for the account, from whatever address', async () => {
+  it('allows 10 wrong codes an hour for an account across all addresses', async () => {
     const { name, now } = await enrolledOperator();
     const from = (address: string) => createApiClient(httpUrl, { origin: httpUrl, 'x-forwarded-for': address });
     for (let round = 0; round < 10; round += 1) {
@@ -111,7 +111,7 @@ describe('a second factor', () => {
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3000);
   });
 
-  it('ends the other sessions of the person when it is added', async () => {
+  it('ends the other sessions of the operator when added', async () => {
     const { id, cookie } = await createOperator(db, { role: 'viewer', passwordHash });
     const other = await signIn(db, { operator_id: id });
     await enrol(cookie);
@@ -119,7 +119,7 @@ describe('a second factor', () => {
     expect((await withCookie(cookie).get('/v1/x/session')).status).toBe(200);
   });
 
-  it('is removed with a code, and by an administrator, which ends the sessions', async () => {
+  it('is removed with a code, or by an administrator, which ends the sessions', async () => {
     const { name, cookie, now } = await enrolledOperator();
     const remove = (code: string) => withCookie(cookie).delete('/v1/x/session/second-factor', { code });
     expect((await remove('000000')).body.error).toBe('INVALID_CREDENTIALS');
@@ -132,7 +132,7 @@ describe('a second factor', () => {
     expect((await page.post('/v1/x/session', { name: lost.name, password })).status).toBe(200);
   });
 
-  it('of a user works alike, and ends with the user', async () => {
+  it('works the same for a user, and is deleted with the user', async () => {
     const user = await createUser(db, application, { passwordHash });
     const credentials = { appId: application.appId, username: user.username, password };
     const { now } = await enrol(cookieOf(await page.post('/v1/x/session', credentials)));
@@ -144,7 +144,7 @@ describe('a second factor', () => {
     expect(await factors()).toHaveLength(0);
   });
 
-  it('is stored sealed and as hashes, and is in no row of the audit', async () => {
+  it('is stored sealed and hashed, and does not appear in the audit', async () => {
     const { name, secret, recoveryCodes } = await enrolledOperator();
     const { rows } = await sql<{ row: string }>`select to_jsonb(t)::text as row from second_factor t
       union all select to_jsonb(t)::text from recovery_code t
@@ -156,7 +156,7 @@ describe('a second factor', () => {
 });
 
 describe('a role that needs a second factor', () => {
-  it('can only add one until it has one', async () => {
+  it('permits only adding one until the operator has one', async () => {
     const { name, cookie } = await createOperator(db, { role: 'administrator', passwordHash });
     const list = (of: string) => withCookie(of).get('/v1/x/admin/applications');
     const refused = await list(cookie);
@@ -167,7 +167,7 @@ describe('a role that needs a second factor', () => {
     expect((await list(cookieOf(await page.post('/v1/x/session', { name, password, code: now })))).status).toBe(200);
   });
 
-  it('is not a lesser one, until the operator gets it', async () => {
+  it('does not apply to a lower role until the operator is promoted', async () => {
     const { id, cookie } = await createOperator(db, { role: 'viewer', passwordHash });
     const list = () => withCookie(cookie).get('/v1/x/admin/applications');
     expect((await list()).status).toBe(200);
@@ -177,7 +177,7 @@ describe('a role that needs a second factor', () => {
 });
 
 describe('the list of sessions', () => {
-  it('shows address and browser of each, and ends one of the own', async () => {
+  it('shows the address and browser of each session, and ends one', async () => {
     const { name, id } = await createOperator(db, { role: 'viewer', passwordHash });
     const other = await createOperator(db, { role: 'viewer' });
     const browser = createApiClient(httpUrl, {
@@ -197,7 +197,7 @@ describe('the list of sessions', () => {
     expect(await list(second)).toHaveLength(2);
   });
 
-  it('of a user ends the access to the interface with it', async () => {
+  it('of a user also revokes the access token of an ended session', async () => {
     const user = await createUser(db, application, { passwordHash });
     const credentials = { appId: application.appId, username: user.username, password };
     const cookie = cookieOf(await page.post('/v1/x/session', credentials));

@@ -16,7 +16,7 @@ describe('a one-time code', () => {
     expect(totpCode(secret, totpStep(seconds * 1000))).toBe(code);
   });
 
-  it('is accepted in its own time step, the one before and the one after', () => {
+  it('is accepted in its own, the previous and the next time step', () => {
     const step = totpStep(Date.now());
     const accepts = (shift: number) =>
       findTotpStep(secret, totpCode(secret, step + shift), step * 30_000) === step + shift;
@@ -24,7 +24,7 @@ describe('a one-time code', () => {
     expect(findTotpStep(secret, '', step * 30_000)).toBeUndefined();
   });
 
-  it('has a secret in base 32 as in RFC 4648', () => {
+  it('encodes its secret in base32 according to RFC 4648', () => {
     expect(['f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((text) => base32(Buffer.from(text)))).toEqual([
       ...['MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'],
     ]);

@@ -85,7 +85,7 @@ describe('geofences', () => {
     expect(ofOther.message).toBe('geometry.type must be one of Point, Polygon, LineString');
   });
 
-  it('are corridors with a width, and may have time windows, which begin their rules again when they change', async () => {
+  it('can be corridors with time windows, and restart their rules when the windows change', async () => {
     const corridor = { ...line([2, 48], [2.5, 48.2], [2, 48.2]), widthMetres: 300 };
     const { id } = (await api.post('/v1/x/geofences', corridor)).body;
     await createRule({ kind: 'geofence', parameters: { geofenceId: id, when: 'outside' } });
@@ -199,7 +199,7 @@ describe('alarm rules', () => {
     expect((await api.get(`/v1/x/alarms?ruleId=${id}&state=cleared`)).body.alarms).toMatchObject([{ id: ended }]);
   });
 
-  it('for groups end the alarms of vehicles that leave, and are made by applications alone', async () => {
+  it('for groups end the alarms of removed vehicles, and can be created only by applications', async () => {
     const [one, other] = [await createVehicle(db, application), await createVehicle(db, application)];
     const groupIds = [await createGroup(db, application, { vehicleIds: [one.id, other.id] })];
     const rule = { name: 'vans', kind: 'crash', groupIds };

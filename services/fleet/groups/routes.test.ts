@@ -22,7 +22,7 @@ async function granted(groupId: string, role = 'viewer') {
 }
 
 describe('the tree of groups', () => {
-  it('lists each group before those below it, and counts a vehicle of several groups once', async () => {
+  it('lists each group before its subgroups, and counts a vehicle in several groups once', async () => {
     const other = await createApplication(db);
     const client = as(other.token);
     const vehicles = [await createUnlinkedVehicle(db, other), await createUnlinkedVehicle(db, other)];
@@ -40,7 +40,7 @@ describe('the tree of groups', () => {
     expect((await client.get(`/v1/x/groups/${vans}`)).body).toEqual({ ...body.groups[2], vehicleIds: [vehicles[0]] });
   });
 
-  it('refuses a move below itself, naming parentId, and a parent of another application', async () => {
+  it('rejects a parent below the group or of another application, naming parentId', async () => {
     const foreign = await create('foreign', undefined, as((await createApplication(db)).token));
     const top = await create('top');
     const middle = await create('middle', top);
@@ -74,7 +74,7 @@ describe('the tree of groups', () => {
     }
   });
 
-  it('takes no vehicle of another application, nor a missing or deleted one, and keeps what it has', async () => {
+  it('rejects foreign, missing and deleted vehicles, leaving the members unchanged', async () => {
     const id = await create('own');
     const own = await newVehicle();
     const deleted = await newVehicle();
@@ -87,7 +87,7 @@ describe('the tree of groups', () => {
     expect((await api.get(`/v1/x/groups/${id}`)).body.vehicleIds).toEqual([own]);
   });
 
-  it('keeps a group that is above another one', async () => {
+  it('does not delete a group with subgroups', async () => {
     const top = await create('top');
     const below = await create('below', top);
     expect((await api.delete(`/v1/x/groups/${top}`)).body).toMatchObject({
@@ -99,7 +99,7 @@ describe('the tree of groups', () => {
 });
 
 describe('a user with the grant of a group', () => {
-  it('sees the vehicles of the group and below it, from when they join until they leave', async () => {
+  it('sees the vehicles of the group and its subgroups while they are members', async () => {
     const top = await create('top');
     const below = await create('below', top);
     const user = await granted(top);
@@ -116,7 +116,7 @@ describe('a user with the grant of a group', () => {
     expect(await sees()).toBe(404);
   });
 
-  it('sees the groups of its vehicles alone, counts what it sees, and changes none, whatever its role', async () => {
+  it('sees only the groups and counts of its own vehicles, and cannot change groups in any role', async () => {
     const top = await create('top');
     const below = await create('below', top);
     const hidden = await create('hidden', top);
@@ -145,7 +145,7 @@ describe('a user with the grant of a group', () => {
     }
   });
 
-  it('is listed with it, and loses the access with the grant', async () => {
+  it('is listed with the grant, and loses access when it is revoked', async () => {
     const group = await create('vans');
     const vehicle = await newVehicle();
     await fill(group, [vehicle]);

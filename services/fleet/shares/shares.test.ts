@@ -23,7 +23,7 @@ const tokenOf = (url: string) => new URL(url).hash.slice(1);
 const open = (token: string, query = ''): Promise<ApiAnswer> =>
   createApiClient(httpUrl, { 'x-share-token': token }).get(`/v1/x/shared${query}`);
 
-/** Stores a position as ingest does. @param ageSeconds how old its device time is */
+/** Stores a position as ingest does. @param ageSeconds age of its device time */
 async function report(
   vehicle: TestVehicle,
   latitude: number,
@@ -66,7 +66,7 @@ async function stateOf(id: string): Promise<string> {
 }
 
 describe('a share', () => {
-  it('shows where the vehicle is and its trail, with nothing from before the share and no identifier of the vehicle', async () => {
+  it('shows the position and the trail since its creation, without identifiers of the vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     await report(vehicle, 41, 1, { ageSeconds: 3600 });
     await report(vehicle, 42, 1, { ageSeconds: 60 });
@@ -94,7 +94,7 @@ describe('a share', () => {
     expect((await open(token, `?after=${body.after}`)).body.trail).toEqual([[43.2, 1]]);
   });
 
-  it('answers an ended, a revoked and an unknown link alike, and bounds the requests of an address', async () => {
+  it('answers ended, revoked and unknown links alike, and throttles an address', async () => {
     const { id, token } = await share();
     expect((await open(token)).status).toBe(200);
     expect((await api.delete(`/v1/x/shares/${id}`)).status).toBe(200);
@@ -109,7 +109,7 @@ describe('a share', () => {
     expect((await Promise.all(asked)).filter((status) => status === 429)).toHaveLength(1);
   });
 
-  it('shows no position while location privacy is on, and later none of its interval', async () => {
+  it('shows no position while location privacy is on, and none of that interval afterwards', async () => {
     const { vehicle, token } = await share();
     await report(vehicle, 43, 1);
     await api.post('/v1/vehicle/privacy/on', { vehicleId: vehicle.id });
@@ -126,7 +126,7 @@ describe('a share', () => {
     ]);
   });
 
-  it('rounds positions to its grid, and then leaves out speed and heading', async () => {
+  it('with a grid rounds positions and omits speed and heading', async () => {
     const { vehicle, token } = await share({ gridMetres: 500 });
     for (const step of [0, 1, 2]) await report(vehicle, 48.85661 + step * 1e-4, 2.35222);
     const { body } = await open(token);
@@ -152,7 +152,7 @@ describe('a share', () => {
     );
   });
 
-  it('of a trip shows that trip alone', async () => {
+  it('of a trip shows only that trip', async () => {
     const vehicle = await createVehicle(db, application);
     for (const [latitude, ageSeconds] of [
       [41, 900],
@@ -180,7 +180,7 @@ describe('a share', () => {
 });
 
 describe('a share ends', () => {
-  it('when the vehicle has been within the radius of its place', async () => {
+  it('when the vehicle enters the radius around the place', async () => {
     const place = { latitude: 48, longitude: 2, radiusMetres: 200 };
     const { vehicle, id, token } = await share({ place });
     await report(vehicle, 48.01, 2);
@@ -204,7 +204,7 @@ describe('a share ends', () => {
     await expectEnded(token);
   });
 
-  it('when the vehicle is archived, for good, or deleted', async () => {
+  it('permanently when the vehicle is archived or deleted', async () => {
     const [archived, deleted] = [await share(), await share()];
     for (const state of [true, false]) await api.put('/v1/vehicle', { id: archived.vehicle.id, archived: state });
     await sql`update vehicle set deleted_at = now() where id = ${Number(deleted.vehicle.id)}`.execute(db);
@@ -236,7 +236,7 @@ describe('a share ends', () => {
 });
 
 describe('the list of shares', () => {
-  it('counts openings of the page, and the audit has creation, first opening and revocation', async () => {
+  it('counts views, and the audit contains creation, first view and revocation', async () => {
     const { id, vehicle, token } = await share();
     const { body } = await open(token);
     await open(token, `?after=${body.after}`);
@@ -255,7 +255,7 @@ describe('the list of shares', () => {
 });
 
 describe('a user', () => {
-  it('shares only vehicles that it may use, and revokes only its own shares unless it manages the vehicle', async () => {
+  it('can share only vehicles that it may use, and revoke only its own shares unless it manages the vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     const [viewer, one, manager] = await Promise.all(
       (['viewer', 'manager', 'manager'] as const).map((role) =>
@@ -274,7 +274,7 @@ describe('a user', () => {
   });
 });
 
-it('refuses ends, bookings and trips that do not fit, and archived vehicles, by name', async () => {
+it('rejects invalid ends, bookings and trips, and archived vehicles, naming the field', async () => {
   const vehicle = await createVehicle(db, application);
   const ask = async (more: object) => {
     const { status, body } = await api.post('/v1/x/shares', { vehicleId: vehicle.id, until: inMinutes(5), ...more });

@@ -225,13 +225,13 @@ describe('an alarm of a geofence', () => {
     expect(await intervalsOf(vehicle)).toEqual([[1, 5]]);
   });
 
-  it('is raised off a corridor, 50 m beyond half its width, and cleared on it', async () => {
+  it('is raised 50 m beyond the edge of a corridor, and cleared within it', async () => {
     const { vehicle, upload } = await watch('geofence', { when: 'outside' }, await createCorridor(null));
     for (const [second, metres] of [0, 140, 160, 110, 99].entries()) await upload(at(second, metresNorth(metres)));
     expect(await intervalsOf(vehicle)).toEqual([[2, 4]]);
   });
 
-  it('is raised within the time windows alone, and ends with the first reading after them, in any order', async () => {
+  it('is raised only within the time windows, and cleared by the first later reading, in any order of readings', async () => {
     // The readings begin on a Tuesday at 22:13:20 UTC.
     const windows = {
       timeZone: 'Europe/London',
@@ -277,7 +277,7 @@ describe('rules', () => {
     expect(await intervalsOf(vehicle)).toEqual([[2, null]]);
   });
 
-  it('for a group apply to the vehicles below it, from when a vehicle joins until it leaves', async () => {
+  it('for a group apply to vehicles of its subgroups while they are members', async () => {
     const vehicle = await createVehicle(db, application);
     const { upload } = storeOf(db, vehicle);
     const parentId = await createGroup(db, application);

@@ -81,7 +81,7 @@ describe('a device without contact', () => {
       expect(await alarms()).toEqual([[20, 2]]);
     }));
 
-  it('raises the alarm of a rule for a group it is in, and none of a rule for another one', () =>
+  it('raises the alarm only for a rule whose group contains the vehicle', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       const { id, application_id } = await trx
         .selectFrom('vehicle')

@@ -83,7 +83,7 @@ describe('copied rows', () => {
 });
 
 describe('arrays', () => {
-  it('are read as they were written, for any values', async () => {
+  it('are read back unchanged, for any values', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer()), fc.array(moment), async (whole, moments) => {
         const { rows } = await sql`select ${integerArray(whole)} as whole,

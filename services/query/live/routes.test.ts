@@ -151,7 +151,7 @@ describe('access', () => {
     expect(ofStranger.text).not.toContain(granted.id);
   });
 
-  it('is limited to the vehicles of a group on demand, and follows its changes', async () => {
+  it('can be limited to a group, and follows changes of its members', async () => {
     const [inside, outside] = [vehicle, await createVehicle(platform.db, application)];
     for (const { id } of [inside, outside]) await report(id, paris);
     const group = await createGroup(platform.db, application, { vehicleIds: [inside.id] });

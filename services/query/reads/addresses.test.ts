@@ -13,7 +13,7 @@ async function createDepot(): Promise<void> {
     values (${application.id}, 'Depot', '{"type": "Point", "coordinates": [9.52, 47.14]}', 100)`.execute(platform.db);
 }
 
-it('adds addresses to latest positions and to the ends of trips when they are asked for', async () => {
+it('adds addresses to latest positions and to the ends of trips on request', async () => {
   await createDepot();
   await storeLatest(platform.db, vehicle.id, '2025-03-01', { location: depot });
   await storeTrip(platform.db, vehicle.id, {
@@ -32,7 +32,7 @@ it('adds addresses to latest positions and to the ends of trips when they are as
   expect((await client.get(trips)).body.trips[0].first_position).toEqual(depot);
 });
 
-it('names no place while location privacy is on', async () => {
+it('omits addresses while location privacy is on', async () => {
   await createDepot();
   await storeLatest(platform.db, vehicle.id, '2025-03-01', { location: depot });
   await turnPrivacyOn(platform.db, vehicle.id);

@@ -241,7 +241,7 @@ describe('GET /v1/x/vehicles', () => {
     expect((await platform.anonymous.get('/v1/x/vehicles')).status).toBe(401);
   });
 
-  it('shows the vehicles of a group and of those below it, and none of a foreign or unknown group', async () => {
+  it('filters by a group including its subgroups, and matches nothing for a foreign or unknown group', async () => {
     const [one, other] = [await newVehicle('AB-1'), await newVehicle('AB-2')];
     await newVehicle('AB-3');
     const parentId = await createGroup(platform.db, application, { vehicleIds: [one.id] });

@@ -26,7 +26,7 @@ async function openWorkbook(content: Uint8Array): Promise<exceljs.Workbook> {
 
 const withoutSpace = (text: string) => text.replaceAll(/\s/g, '');
 
-/** The text of each page, without white space: PDF has positions instead. */
+/** Extracts the text of each page, without white space, which PDF replaces by positions. */
 async function readPages(data: Uint8Array): Promise<string[]> {
   const document = await getDocument({ data, useSystemFonts: false }).promise;
   const pages: string[] = [];
@@ -50,7 +50,7 @@ const storeTrips = async (count: number) => {
 };
 
 describe('a report as XLSX', () => {
-  it('has numbers as numbers with units in the headings, and times as dates in the time zone', async () => {
+  it('contains numeric cells with units in the headings, and dates in the time zone of the report', async () => {
     await storeTrips(2);
     const { status, headers, content } = await download('trips', `${march}&format=xlsx`);
     expect([status, headers.get('content-disposition')]).toEqual([
@@ -71,7 +71,7 @@ describe('a report as XLSX', () => {
     expect(days?.getColumn(2).values.slice(2)).toEqual(Array.from({ length: 31 }, (_, day) => (day === 29 ? 23 : 24)));
   });
 
-  it('keeps text of users that begins as a formula text', async () => {
+  it('does not turn user text into formulas', async () => {
     await updateVehicle(platform.db, vehicle.id, { plate: '=HYPERLINK("http://evil.example","AB")' });
     for (const note of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', 'line\u0007bell']) {
       await raiseAlarm('2025-03-01T08:00:00Z', null, note);
@@ -91,7 +91,7 @@ describe('a report as XLSX', () => {
     expect(values).toEqual(expect.arrayContaining(['=HYPERLINK("http://evil.example","AB")', '=1+1', '@SUM(A1)']));
   });
 
-  it('has its headings in the language that was asked for', async () => {
+  it('has headings in the requested language', async () => {
     const workbook = await openWorkbook((await download('energy', `${march}&format=xlsx&language=fr`)).content);
     expect(workbook.worksheets[0]?.name).toBe('Carburant et énergie');
     expect(workbook.worksheets[0]?.getRow(1).values).toContain('Carburant (l/100 km)');
@@ -101,7 +101,7 @@ describe('a report as XLSX', () => {
 });
 
 describe('a report as PDF', () => {
-  it('has its title, interval and tables in the language, and numbered pages', async () => {
+  it('contains title, interval and tables in the requested language, and page numbers', async () => {
     await storeTrips(90);
     const { headers, content } = await download('trips', `${march}&format=pdf&language=fr`);
     expect(headers.get('content-type')).toBe('application/pdf');
@@ -118,7 +118,7 @@ describe('a report as PDF', () => {
     expect(pages[1]).toContain(withoutSpace('Distance (km)'));
   });
 
-  it('is written also without rows, and shows text of any script', async () => {
+  it('can be empty, and renders any script', async () => {
     await updateVehicle(platform.db, vehicle.id, { plate: 'AΒГ-1 <b>{0}' });
     const pages = await readPages((await download('utilization', `${march}&format=pdf`)).content);
     expect(pages[0]).toContain(withoutSpace('AΒГ-1 <b>{0}'));

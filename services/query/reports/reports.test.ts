@@ -26,7 +26,7 @@ interface Totals {
 }
 const sum = (rows: readonly Totals[], key: keyof Totals) => rows.reduce((total, row) => total + row[key], 0);
 
-describe('the report of trips', () => {
+describe('the trip report', () => {
   it('equals GET /v1/vehicle/{id}/trips to the metre, and its totals equal its rows, in any time zone', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -57,7 +57,7 @@ describe('the report of trips', () => {
     );
   });
 
-  it('counts trips over midnight on the day of their start, and knows days of 23 and 25 hours', async () => {
+  it('counts trips over midnight on the day of their start, and handles days of 23 and 25 hours', async () => {
     // In Paris: 30 March 23:50 to 31 March 00:20, in summer time.
     await trip('2025-03-30T21:50:00Z', 30);
     await trip('2025-03-29T23:10:00Z', 5);
@@ -101,7 +101,7 @@ describe('the report of trips', () => {
     ]);
   });
 
-  it('shows no vehicle of another application, no foreign one by its id, and no end point that is private', async () => {
+  it('excludes vehicles of other applications, even by id, and positions in privacy intervals', async () => {
     await trip('2025-03-01T08:00:00Z', 10, { first_latitude: 48.1, first_longitude: 2.1 });
     const own = vehicle.id;
     const { body } = await client.get(path('trips', march));
@@ -113,7 +113,7 @@ describe('the report of trips', () => {
     expect([foreign.status, foreign.body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
   });
 
-  it('is given to an operator for the application that the header or the link names', async () => {
+  it('lets an operator select the application by header or query', async () => {
     await trip('2025-03-01T08:00:00Z', 10);
     const { body } = await platform.admin.get(path('trips', `${march}&appId=${application.appId}`));
     expect(body.rows).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('the report of trips', () => {
     expect([status, body.error, body.field]).toEqual([400, error, field]);
   });
 
-  it('refuses more rows than its limit, and says how to get fewer', async () => {
+  it('rejects intervals with too many rows, and says how to reduce them', async () => {
     for (const day of ['01', '02', '03']) await trip(`2025-03-${day}T09:30:00Z`, 45);
     const [from, until] = ['2025-03-01', '2025-04-01'].map((day) => parseTimestamp('day', day));
     const scope = {
@@ -156,7 +156,7 @@ describe('the report of trips', () => {
 });
 
 describe('the other reports', () => {
-  it('adds up fuel and electricity of the trips that report them', async () => {
+  it('sum fuel and electricity over the trips that report them', async () => {
     await trip('2025-03-01T08:00:00Z', 30, { distance_km: 10, fuel_litres: 0.8 });
     await trip('2025-03-01T09:00:00Z', 30, { distance_km: 40, electric_kwh: 6 });
     await trip('2025-03-02T09:00:00Z', 30, { distance_km: 5.5 });
@@ -169,7 +169,7 @@ describe('the other reports', () => {
     ]);
   });
 
-  it('lists stops from the end of a trip to the start of the next one', async () => {
+  it('list stops from the end of a trip to the start of the next one', async () => {
     await trip('2025-03-01T08:00:00Z', 30, { last_latitude: 48, last_longitude: 2 });
     await trip('2025-03-01T10:00:00Z', 30);
     const { body } = await client.get(path('stops', march));
@@ -181,7 +181,7 @@ describe('the other reports', () => {
     expect(body.vehicles).toMatchObject([{ stops: 2, stoppedHours: 1.5 }]);
   });
 
-  it('counts the hours of bookings within the interval alone, and vehicles without any', async () => {
+  it('count booked hours only within the interval, and include vehicles without bookings', async () => {
     const idle = await createUnlinkedVehicle(platform.db, application);
     await book('alice', '2025-02-28T12:00:00Z', '2025-03-01T12:00:00Z');
     await trip('2025-03-01T08:00:00Z', 60);
@@ -195,7 +195,7 @@ describe('the other reports', () => {
     expect(body.drivers).toEqual([{ driver: 'alice', bookings: 1, bookedHours: 12 }]);
   });
 
-  it('lists the alarms that were raised in the interval, and counts those that are open', async () => {
+  it('list the alarms raised in the interval, and count open ones', async () => {
     await raiseAlarm('2025-03-01T08:00:00Z', null, '=1+1');
     await raiseAlarm('2025-03-02T08:00:00Z', '2025-03-02T08:05:00Z');
     await raiseAlarm('2025-04-01T00:00:00Z', null);
@@ -207,7 +207,7 @@ describe('the other reports', () => {
     expect(body.kinds).toEqual([{ kind: 'speed', alarms: 2, openAlarms: 1 }]);
   });
 
-  it('lists devices that are silent now, and no archived vehicle', async () => {
+  it('list devices that are silent now, except those of archived vehicles', async () => {
     const around = `from=${new Date(Date.now() - 86_400_000).toISOString()}&until=2099-01-01&timeZone=UTC`;
     const until = new Date(Date.now() + 3_600_000).toISOString();
     const now = around.replace('2099-01-01', until);

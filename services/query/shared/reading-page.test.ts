@@ -58,7 +58,7 @@ async function store({ application, vehicleIds }: Fleet, bursts: readonly Burst[
     on conflict do nothing`.execute(platform.db);
 }
 
-/** Stores the bounds of the readings of each vehicle, as ingest does. Without them a page is searched in all chunks. */
+/** Stores the time bounds of each vehicle's readings, as ingest does; without them, a query scans all chunks. */
 async function storeBounds({ application }: Fleet): Promise<void> {
   await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
     select vehicle_id, min(time), max(time), now() from reading where application_id = ${application.id} group by 1`.execute(

@@ -21,13 +21,13 @@ it.each([
   expect(makeTexts(english, polish, 'pl').found(count, '{x}').replace(/\s/g, ' ')).toBe(text);
 });
 
-it('a text that a language lacks is in English', () => {
+it('falls back to English for a missing text', () => {
   const { group } = makeTexts(english, polish, 'pl');
   expect([group.title, group.delete('# {name} $&')]).toEqual(['Pojazdy', 'Delete # {name} $&?']);
   expect(makeTexts(english, {}, 'en-GB').found(0, 'Lyon')).toBe('none');
 });
 
-it('the page has a language that is complete', () => {
+it('selects only complete languages', () => {
   expect(chooseLanguage('system', ['xx-XX', 'fr-CA', 'en'])).toBe('fr');
   expect(chooseLanguage('system', ['xx'])).toBe('en');
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Language, languages } from './languages.ts';
 import { formatMessage, splitKey, type TextTable } from './messages.ts';
 
-/** Proper names, words that no language translates, and texts of parameters only. */
+/** Proper names, international words, and texts that consist of parameters. */
 const sameEverywhere: readonly string[] = [
   ...['Bluetooth', 'CAN', 'CSV', 'GBFS', 'GPX', 'GeoJSON', 'IMEI', 'NDJSON', 'Odograph', 'OwnTracks', 'Parquet'],
   ...['Redis', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'URI', 'URL', 'UTC', 'VIN', 'appId', 'appKey', 'flespi'],
@@ -12,7 +12,7 @@ const sameEverywhere: readonly string[] = [
   ...['{action}: {plate}?', '{name}: {value}', '{subject}: {done}'],
 ];
 
-/** Words that a language has in common with English. */
+/** Words that are the same in English. */
 const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   de: [
     ...['Administrator', 'Alarm', 'Audit', 'Bytes', 'Details', 'Diesel', 'Format', 'Gateway', 'Host', 'Hybrid', 'Live'],
@@ -61,7 +61,7 @@ const longTexts: readonly string[] = ['accounts.resetPassword', 'audit.done.rese
 
 const read = (code: string): TextTable => JSON.parse(readFileSync(join(import.meta.dirname, `${code}.json`), 'utf8'));
 
-/** Lists the texts of a table by their whole keys. */
+/** Lists the texts of a table by their full keys. */
 const textsIn = (table: TextTable, prefix = ''): [key: string, text: string][] =>
   Object.entries(table).flatMap(([name, text]) => {
     const key = `${prefix}${name}`;
@@ -70,7 +70,7 @@ const textsIn = (table: TextTable, prefix = ''): [key: string, text: string][] =
 
 const parametersOf = (key: string): readonly string[] => splitKey(key.slice(key.lastIndexOf('.') + 1)).parameters ?? [];
 
-/** Formats a text with a count, and with the names of its other parameters as their values. */
+/** Formats a text with a count; each other parameter has its own name as its value. */
 function sampleOf(key: string, text: string, code: string, count = 10): string {
   const values = parametersOf(key).map((name) => [name, name === 'count' ? count : name] as const);
   return formatMessage(text, Object.fromEntries(values), code);
@@ -78,7 +78,7 @@ function sampleOf(key: string, text: string, code: string, count = 10): string {
 
 const counts = Array.from({ length: 101 }, (_unused, count) => count);
 
-/** Describes the fault of a text; undefined for none. */
+/** Describes what is wrong with a text. @returns undefined for a valid one */
 function faultOf(key: string, text: string, code: string): string | undefined {
   const unused = parametersOf(key).filter((name) => !new RegExp(`\\{${name}[,}]`).test(text));
   if (unused.length > 0) return `does not use {${unused.join('}, {')}}`;
@@ -94,7 +94,7 @@ function faultOf(key: string, text: string, code: string): string | undefined {
 
 const english = textsIn(read('en'));
 
-/** Lists what a translator has still to do. */
+/** Lists the missing translations. */
 function unfinishedIn(code: Language): string[] {
   const own = new Map(textsIn(read(code)));
   const allowed = [...sameEverywhere, ...(sameAsEnglish[code] ?? [])];
@@ -109,7 +109,7 @@ function unfinishedIn(code: Language): string[] {
   });
 }
 
-it('there is a file of texts for each language', () => {
+it('every language has a file of texts', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
   expect(files.sort()).toEqual(
     Object.keys(languages)
@@ -121,7 +121,7 @@ it('there is a file of texts for each language', () => {
 describe.each(Object.keys(languages) as Language[])('the texts in %s', (code) => {
   const own = textsIn(read(code));
 
-  it('have the keys of the English ones, use their parameters, and have every plural form', () => {
+  it('have the keys and parameters of the English texts, and every plural form', () => {
     const keys = new Set(english.map(([key]) => key));
     const faults = own.map(([key, text]) => [key, keys.has(key) ? faultOf(key, text, code) : 'is not in en.json']);
     expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
