@@ -123,7 +123,7 @@ const vehicleId = { description: 'vehicle identifier', examples: ['1000000001'] 
 export const DeviceId = text(1, 256, { description: 'device identifier', examples: ['unit-0001'] });
 export const VehicleId = Type.String({ minLength: 1, maxLength: 256, ...vehicleId });
 
-/** A filter of lists; a group that the person does not see has no vehicles. */
+/** Filters a list by group; a group that the caller cannot see matches no vehicles. */
 export const GroupFilter = Type.Optional(
   Type.String({
     minLength: 1,

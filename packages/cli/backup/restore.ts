@@ -98,7 +98,7 @@ async function restoreDatabase(
   }
 }
 
-/** Switches the triggers that write events, refuse changes or derive access: a restored row is no change, and all it led to is restored too. */
+/** Enables or disables the triggers that write events, refuse changes or derive access: their effects are restored as rows. */
 async function setEventTriggers(client: Client, state: 'enable' | 'disable'): Promise<void> {
   await client.query(`do $$
     declare one record;

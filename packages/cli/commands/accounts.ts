@@ -9,8 +9,11 @@ const granted = {
   group: optional('id of the group; the grant also covers its subgroups'),
 };
 
-/** @throws UsageFailure unless a vehicle or a group is named */
-function requireOne(vehicle: string | undefined, group: string | undefined): { kind: 'vehicle' | 'group'; id: string } {
+/** @throws UsageFailure unless exactly one of vehicle and group is given */
+function requireTarget(
+  vehicle: string | undefined,
+  group: string | undefined,
+): { kind: 'vehicle' | 'group'; id: string } {
   if (vehicle !== undefined && group === undefined) return { kind: 'vehicle', id: vehicle };
   if (group !== undefined && vehicle === undefined) return { kind: 'group', id: group };
   throw new UsageFailure('give either --vehicle or --group');
@@ -143,7 +146,7 @@ export const accountCommands = [
       role: optional('viewer, driver (default) or manager', ['viewer', 'driver', 'manager']),
     },
     async run({ api }, { user, vehicle, group, role }) {
-      const { kind, id } = requireOne(vehicle, group);
+      const { kind, id } = requireTarget(vehicle, group);
       return api.post(`users/${segment(user)}/${kind}s`, { [`${kind}Id`]: id, role });
     },
   }),
@@ -153,7 +156,7 @@ export const accountCommands = [
     examples: ['user revoke --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001'],
     options: { user: required('id of the user'), ...granted },
     async run({ api }, { user, vehicle, group }) {
-      const { kind, id } = requireOne(vehicle, group);
+      const { kind, id } = requireTarget(vehicle, group);
       return api.delete(`users/${segment(user)}/${kind}s/${segment(id)}`);
     },
   }),

@@ -4,7 +4,7 @@ import { command, list, optional, required } from './command.ts';
 const app = required('appId of the application');
 const group = required('id of the group');
 
-/** Groups of vehicles. */
+/** Commands for vehicle groups. */
 export const groupCommands = [
   command({
     name: 'group create',

@@ -69,9 +69,9 @@ async function signIn(url: string, given: string | undefined, givenCode: string 
       body: JSON.stringify({ name, password, code }),
     });
   const { body, headers } = await send(givenCode).catch(async (error: unknown) => {
-    const isAsked = error instanceof Refusal && error.message.startsWith('SECOND_FACTOR_REQUIRED');
-    if (!isAsked || !process.stdin.isTTY) throw error;
-    return send(await ask('Code of the authenticator app, or recovery code: ', false));
+    const requiresCode = error instanceof Refusal && error.message.startsWith('SECOND_FACTOR_REQUIRED');
+    if (!requiresCode || !process.stdin.isTTY) throw error;
+    return send(await ask('Authenticator code or recovery code: ', false));
   });
   if (Object(body).mustAddSecondFactor === true) throw new Error(`add a second factor first, at ${url}/profile`);
   if (Object(body).mustChangePassword === true) throw new Error(`change the password first, at ${url}/profile`);

@@ -4,7 +4,7 @@ import { command, numeric, optional, required } from './command.ts';
 const app = required('appId of the application');
 const id = required('id of the notification');
 
-/** Notifications: messages to people about the events of an application (docs/notifications.md). */
+/** Commands for notifications (docs/notifications.md). */
 export const notificationCommands = [
   command({
     name: 'notification create',

@@ -5,7 +5,7 @@ import { command, list, numeric, optional, required } from './command.ts';
 const app = required('appId of the application');
 const kinds = ['trips', 'mileage', 'stops', 'utilization', 'energy', 'alarms', 'silent-devices'];
 
-/** Reports, and reports by e-mail. */
+/** Commands for reports and scheduled reports. */
 export const fleetReportCommands = [
   command({
     name: 'report',

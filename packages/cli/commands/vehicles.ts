@@ -79,7 +79,7 @@ function placeOf(place: string | undefined, radius: string | undefined): object 
   return { latitude, longitude, radiusMetres: numeric(radius ?? '200') };
 }
 
-/** Links that show a vehicle to people without an account (docs/shares.md). */
+/** Commands for shares (docs/shares.md). */
 export const shareCommands = [
   command({
     name: 'share create',

@@ -25,7 +25,7 @@ export const leftBehind: Readonly<Record<string, string>> = {
   trip_touched: 'empty for the application before it moves; the rest is in trip_work',
   ...{ reading_settlement: ofInstallation, alarm_watch: ofInstallation, can_redecoding: ofInstallation },
   ...{ pipeline_sample: ofInstallation, application_move: ofInstallation },
-  push_key: 'subscriptions of browsers are bound to it; people subscribe again',
+  push_key: 'browser subscriptions are bound to it; users subscribe again',
 };
 
 /** The tables that applications share: rows that the application needs are added, unless the target has equal ones. */

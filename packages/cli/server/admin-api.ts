@@ -31,7 +31,7 @@ export interface AdminApi {
   post(path: string, body: object): Promise<unknown>;
   put(path: string, body: object): Promise<unknown>;
   delete(path: string, query?: Query): Promise<unknown>;
-  /** Reads a file. */
+  /** Downloads a file. */
   download(path: string, query: Query): Promise<Buffer>;
 }
 

@@ -26,13 +26,13 @@ const scheduleFields = {
     }),
     { minItems: 1, maxItems: 20, uniqueItems: true, description: 'e-mail addresses; each gets a separate message' },
   ),
-  group: Type.Optional(id('vehicles of this group and of those below it; by default all')),
+  group: Type.Optional(id('group whose vehicles, including those of subgroups, are reported; all vehicles by default')),
 };
 const timeZone = (description: string) => Type.String({ maxLength: 64, description, examples: ['Europe/Paris'] });
 
 export const NewSchedule = Type.Object({
   ...scheduleFields,
-  timeZone: Type.Optional(timeZone('name of the IANA database; by default that of the application')),
+  timeZone: Type.Optional(timeZone('IANA time zone; by default that of the application')),
 });
 export type NewSchedule = Static<typeof NewSchedule>;
 export const NewScheduleOf = Type.Object({ ...NewSchedule.properties, appId: AppId });
@@ -42,8 +42,8 @@ export const Schedule = Type.Object(
     ...{
       id: id('schedule'),
       ...scheduleFields,
-      timeZone: timeZone('name of the IANA database'),
-      createdAt: moment('of its creation'),
+      timeZone: timeZone('IANA time zone'),
+      createdAt: moment('time of creation'),
     },
     nextDueAt: moment('when the next report is sent'),
   },
@@ -59,10 +59,10 @@ export const SentReport = Type.Object(
     until: moment('end of the report, exclusive'),
     state: word(['due', 'sent', 'failed'], { description: 'failed: not accepted in 30 attempts, about a day' }),
     attempts: Type.Integer({ examples: [1] }),
-    accepted: Type.Array(text(1, 254), { description: 'recipients whose message the mail server has accepted' }),
+    accepted: Type.Array(text(1, 254), { description: 'recipients whose message the mail server accepted' }),
     sentAt: Type.Optional(moment('when the first message was accepted')),
     lastError: Type.Optional(Type.String({ examples: ['the mail server answered 451'] })),
-    outdatedAt: Type.Optional(moment('when late data was found to have changed it')),
+    outdatedAt: Type.Optional(moment('when a change from late data was detected')),
     changes: Type.Array(
       Type.Object({
         vehicleId: Type.String({ examples: ['1000000001'] }),

@@ -25,7 +25,7 @@ export const GroupChange = Type.Object({
 });
 export type GroupChange = Static<typeof GroupChange>;
 
-/** Vehicles that a group has itself; those of groups below it do not count. */
+/** Maximum direct members of a group; those of subgroups do not count. */
 const maxVehicles = 10_000;
 export const GroupVehicles = Type.Object({
   vehicleIds: Type.Array(VehicleId, {

@@ -22,7 +22,7 @@ export const NewShare = Type.Object({
   until: timestamp('when the link ends at the latest, within 31 days'),
   place: Type.Optional(Place),
   bookingId: Type.Optional(uuid('booking of the vehicle with which the link ends')),
-  tripId: Type.Optional(uuid('completed trip that the link shows, in place of the vehicle as it drives')),
+  tripId: Type.Optional(uuid('completed trip that the link shows instead of the live position')),
   gridMetres: Type.Optional(
     Type.Integer({
       minimum: 100,
@@ -75,14 +75,14 @@ export const Share = Type.Object(
       Type.Integer({ description: 'width of the grid in metres; left out for exact positions' }),
     ),
     views: Type.Integer({ description: 'how often the page was opened', examples: [3] }),
-    lastViewedAt: Type.Optional(moment('of the last request for a position, to the minute')),
+    lastViewedAt: Type.Optional(moment('time of the last request, to the minute')),
   },
   { title: 'Share' },
 );
 export type Share = Static<typeof Share>;
 
 export const SharedQuery = Type.Object({
-  after: Type.Optional(timestamp('the member `after` of the previous answer: the trail continues there')),
+  after: Type.Optional(timestamp('the member `after` of the previous response; returns newer positions only')),
 });
 export const ShareToken = Type.Object({
   'x-share-token': Type.Optional(
@@ -90,7 +90,7 @@ export const ShareToken = Type.Object({
   ),
 });
 
-/** What a link shows; neither plate nor identifiers. */
+/** The content of a share; contains neither plate nor identifiers. */
 export const SharedVehicle = Type.Object(
   {
     kind: word(['live', 'trip']),
