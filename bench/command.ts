@@ -84,7 +84,7 @@ async function measure(count: number, once: (index: number) => Promise<unknown>)
 
 const shape = { connections: 100, inFlight: 20 };
 
-/** Starts a process of ingest and a load. @returns runs work while the devices upload at a rate, a second at a time */
+/** Starts an ingest process and a load. @returns a function that runs work while devices upload at a rate, second by second */
 async function openUploads(engines: Engines, rate: number, settings: GeneratorSettings) {
   await startServices(engines, ['ingest']);
   const generator = await startScript(engines, 'load-generator', settings);

@@ -130,7 +130,7 @@ async function uploadAll({ devices, packets, recordsPerPacket, firstMs, interval
   await Promise.all(sockets.slice(0, devices).map(uploadOne));
 }
 
-/** Sends a request and waits for the answer; of that it reads the status, to keep its own cost low. @throws for any but 200 */
+/** Sends a request and reads only the status of the response, to keep the client cheap. @throws for any status but 200 */
 async function post(socket: Socket, head: string, body: string): Promise<void> {
   socket.write(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   const [answer] = (await once(socket, 'data')) as [Buffer];

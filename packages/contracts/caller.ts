@@ -1,4 +1,4 @@
-/** What an API key may do; a key has each of them on its own. */
+/** The scopes of API keys; none includes another. */
 export const apiKeyScopes = ['read', 'write', 'commands', 'admin'] as const;
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
@@ -28,11 +28,11 @@ export interface Viewer {
   readonly applicationIds?: readonly number[];
   /** Limits the vehicles to those granted to this user. */
   readonly userId?: string;
-  /** Limits the vehicles to those that are, for each of these lists, in one of its groups or below it. */
+  /** Restricts to vehicles that, for each of these lists, are in one of its groups or in a descendant of one. */
   readonly groups?: readonly (readonly string[])[];
 }
 
-/** Limits the vehicles of a viewer to those of a group, if one is given: the filter of a list. */
+/** Restricts a viewer to the vehicles of a group, if one is given. */
 export const withinGroup = (viewer: Viewer, groupId: string | undefined): Viewer =>
   groupId === undefined ? viewer : { ...viewer, groups: [...(viewer.groups ?? []), [groupId]] };
 
@@ -40,7 +40,7 @@ export const withinGroup = (viewer: Viewer, groupId: string | undefined): Viewer
 export const operatorRoles = ['viewer', 'operator', 'administrator'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
-/** A signed-in operator, or the holder of the admin token or of an API key, who have neither id nor name. */
+/** A signed-in operator, or the holder of the admin token or an API key, without id and name. */
 export interface Operator {
   readonly id?: string;
   readonly name?: string;
@@ -71,16 +71,16 @@ export type SignedIn =
       readonly operator: Operator;
       /** Someone else has chosen the password: the session only changes it. */
       readonly mustChangePassword: boolean;
-      /** The role requires a second factor, and the session began without one: it only adds one. */
+      /** The role requires a second factor and the session has none: it may only add one. */
       readonly mustAddSecondFactor: boolean;
     }
   | { readonly caller: Caller & { readonly userId: string } };
 
-/** How a person signs in a browser: with a password alone, also with a code, or at an identity provider. */
+/** How a browser session was authenticated: by password, by password and code, or by an identity provider. */
 export const signInMethods = ['password', 'code', 'recovery code', 'identity provider'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
-/** Whether an operator must add a second factor. @param leastRole the setting SECOND_FACTOR_ROLE */
+/** Tests whether an operator must add a second factor. @param leastRole the setting SECOND_FACTOR_ROLE */
 export function mustAddSecondFactor(role: OperatorRole, method: SignInMethod, leastRole: string): boolean {
   const required = operatorRoles.indexOf(leastRole as OperatorRole);
   return method === 'password' && required !== -1 && operatorRoles.indexOf(role) >= required;

@@ -24,7 +24,7 @@ export const failures = {
   INVALID_TOKEN: [401, 'the token is unknown or revoked'],
   TOKEN_EXPIRED: [401, 'the token has expired'],
   INVALID_CREDENTIALS: [401, 'the credentials are wrong'],
-  SECOND_FACTOR_REQUIRED: [401, 'a code of the authenticator app is required'],
+  SECOND_FACTOR_REQUIRED: [401, 'an authenticator code is required'],
   UNAUTHORIZED: [403, 'not allowed'],
   PASSWORD_CHANGE_REQUIRED: [403, 'the password must be changed first'],
   SECOND_FACTOR_MISSING: [403, 'a second factor must be added first'],

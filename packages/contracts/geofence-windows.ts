@@ -1,13 +1,13 @@
-/** The days of a week, from Monday on. */
+/** The days of the week; Monday is first. */
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type Weekday = (typeof weekdays)[number];
 
-/** When a geofence counts, by the clocks of a time zone; at all other times it does not. */
+/** The local times at which a geofence is active. */
 export interface GeofenceWindows {
   /** IANA name. */
   readonly timeZone: string;
   readonly windows: readonly {
-    /** The days on which it begins. */
+    /** The days on which the window begins. */
     readonly weekdays: readonly Weekday[];
     /** `HH:MM`; the window is half-open, and ends on the next day unless `until` is later than `from`. */
     readonly from: string;
@@ -24,8 +24,8 @@ function minutesOf(time: string): number {
 }
 
 /**
- * Creates a function that returns how far the clocks of a time zone are ahead of UTC, ms. It remembers the last quarter of an
- * hour, within which no clock is changed.
+ * Creates a function that returns the UTC offset of a time zone at a Unix time, both in milliseconds. It caches the offset
+ * of the last quarter of an hour, because transitions occur only at multiples of 15 minutes.
  */
 function createOffset(timeZone: string): (timeMs: number) => number {
   const format = new Intl.DateTimeFormat('en', {
@@ -45,8 +45,8 @@ function createOffset(timeZone: string): (timeMs: number) => number {
 }
 
 /**
- * Creates the test whether a geofence counts at a time, Unix ms. Where clocks go forward, the times left out belong to no
- * window; where they go back, the repeated hour belongs to its window twice.
+ * Creates a predicate that tests whether a geofence is active at a Unix time in milliseconds. A window loses the hour that
+ * is skipped when clocks go forward, and contains the repeated hour twice when they go back.
  */
 export function createWindowTest({ timeZone, windows }: GeofenceWindows): (timeMs: number) => boolean {
   const offsetMs = createOffset(timeZone);

@@ -7,12 +7,12 @@ export type GeofencePoint = readonly [longitude: number, latitude: number];
 export type GeofenceArea =
   | { readonly type: 'Point'; readonly coordinates: GeofencePoint; readonly radiusMetres: number }
   | { readonly type: 'Polygon'; readonly coordinates: readonly (readonly GeofencePoint[])[] };
-/** Also a corridor along a line, whose edges are straight in longitude and latitude. */
+/** A circle, a polygon, or a corridor along a line; edges are straight in longitude and latitude. */
 export type GeofenceShape =
   | GeofenceArea
   | { readonly type: 'LineString'; readonly coordinates: readonly GeofencePoint[]; readonly widthMetres: number };
 
-/** Points of a corridor, or of a polygon with the repeated first one. */
+/** Maximum number of points of a corridor line or of a closed polygon ring. */
 export const maximumGeofencePoints = 500;
 
 /** Where a position lies: within the geofence, outside but within the margin, or beyond it. */
@@ -23,7 +23,7 @@ const metresPerDegree = radians(1) * earthRadiusMetres;
 /** The difference of two longitudes by the shorter way, -180 to 180 degrees. */
 const longitudeStep = (from: number, to: number): number => ((((to - from + 180) % 360) + 360) % 360) - 180;
 
-/** Continues the longitudes of a ring or a line beyond 180 degrees, so that no edge jumps. The last point may then differ from the first. */
+/** Unwraps longitudes across the antimeridian, so that every edge is continuous. A ring may then not close. */
 export function unwrapRing(ring: readonly GeofencePoint[]): GeofencePoint[] {
   let longitude = ring[0]?.[0] ?? 0;
   return ring.map(([next, latitude]) => {
@@ -49,10 +49,10 @@ export function locateBy(
   };
 }
 
-/** A position on the plane of a line: its longitude continued as theirs, and the cosine of its latitude. */
-type Nearby = { readonly x: number; readonly shrink: number } | undefined;
+/** A position relative to a line: its longitude unwrapped like those of the line, and the cosine of its latitude. */
+type Nearby = { readonly x: number; readonly longitudeScale: number } | undefined;
 
-/** Creates the projection of positions that may be within a distance of a line; undefined for those that are not. */
+/** Creates a projection of positions near a line; it returns undefined for positions certainly beyond a distance. */
 function createNearby(line: readonly GeofencePoint[], reachMetres: number) {
   const longitudes = line.map(([longitude]) => longitude);
   const latitudes = line.map(([, latitude]) => latitude);
@@ -61,10 +61,12 @@ function createNearby(line: readonly GeofencePoint[], reachMetres: number) {
   const reachDegrees = reachMetres / metresPerDegree;
   return (latitude: number, longitude: number): Nearby => {
     if (latitude < south - reachDegrees || latitude > north + reachDegrees) return undefined;
-    const shrink = Math.max(Math.cos(radians(latitude)), 1e-6);
+    const longitudeScale = Math.max(Math.cos(radians(latitude)), 1e-6);
     const middle = (west + east) / 2;
     const x = middle + longitudeStep(middle, longitude);
-    return x < west - reachDegrees / shrink || x > east + reachDegrees / shrink ? undefined : { x, shrink };
+    return x < west - reachDegrees / longitudeScale || x > east + reachDegrees / longitudeScale
+      ? undefined
+      : { x, longitudeScale };
   };
 }
 
@@ -74,7 +76,7 @@ function locateByRing(ring: readonly GeofencePoint[], marginMetres: number) {
     const nearby = findNearby(latitude, longitude);
     if (nearby === undefined) return 'outside';
     if (isInRing(ring, nearby.x, latitude)) return 'inside';
-    return metresToLine(ring, nearby.x, latitude, nearby.shrink) <= marginMetres ? 'margin' : 'outside';
+    return metresToLine(ring, nearby.x, latitude, nearby.longitudeScale) <= marginMetres ? 'margin' : 'outside';
   };
 }
 
@@ -83,7 +85,7 @@ function locateByLine(line: readonly GeofencePoint[], halfWidthMetres: number, m
   return (latitude: number, longitude: number): GeofenceZone => {
     const nearby = findNearby(latitude, longitude);
     if (nearby === undefined) return 'outside';
-    const metres = metresToLine(line, nearby.x, latitude, nearby.shrink);
+    const metres = metresToLine(line, nearby.x, latitude, nearby.longitudeScale);
     if (metres <= halfWidthMetres) return 'inside';
     return metres <= halfWidthMetres + marginMetres ? 'margin' : 'outside';
   };
@@ -101,13 +103,13 @@ function isInRing(ring: readonly GeofencePoint[], x: number, y: number): boolean
   return isInside;
 }
 
-/** Metres to the nearest edge, on the plane that touches the earth at the point. @param shrink the latitude's cosine */
-function metresToLine(line: readonly GeofencePoint[], x: number, y: number, shrink: number): number {
+/** Computes metres to the nearest edge on the tangent plane at the point. @param longitudeScale cosine of the latitude */
+function metresToLine(line: readonly GeofencePoint[], x: number, y: number, longitudeScale: number): number {
   let nearest = Number.POSITIVE_INFINITY;
   let [fromX, fromY] = line[0] ?? [0, 0];
   for (const [toX, toY] of line) {
-    const [aX, aY] = [(fromX - x) * shrink, fromY - y];
-    const [edgeX, edgeY] = [(toX - fromX) * shrink, toY - fromY];
+    const [aX, aY] = [(fromX - x) * longitudeScale, fromY - y];
+    const [edgeX, edgeY] = [(toX - fromX) * longitudeScale, toY - fromY];
     const squared = edgeX * edgeX + edgeY * edgeY;
     const share = squared === 0 ? 0 : Math.min(1, Math.max(0, -(aX * edgeX + aY * edgeY) / squared));
     nearest = Math.min(nearest, Math.hypot(aX + share * edgeX, aY + share * edgeY));

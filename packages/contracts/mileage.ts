@@ -1,6 +1,6 @@
-/** What a trip was for, as tax offices distinguish it. */
+/** The purposes of a trip that tax authorities distinguish. */
 export const tripClasses = ['business', 'private', 'commute'] as const;
 export type TripClass = (typeof tripClasses)[number];
 
-/** An entry of the mileage log later than this after the end of its trip is late: tax offices want it without delay. */
+/** Days after the end of a trip until an entry of the mileage log is late: tax authorities require timely entries. */
 export const mileageEntryDays = 7;

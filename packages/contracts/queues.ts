@@ -47,7 +47,7 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
-/** Names the channel on which acknowledgements are published as JSON when they are queued. */
+/** Returns the Redis channel on which acknowledgements are published as JSON when they are queued. */
 export function acknowledgementsChannel(prefix: string): string {
   return `${prefix}:acknowledgements`;
 }

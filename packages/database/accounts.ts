@@ -39,7 +39,7 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
   return { applicationId, ...(userId !== null && { userId }), ...(movingSince !== null && { isMoving: true }) };
 }
 
-/** A request of an application with an API key. */
+/** A request authenticated with an API key. */
 export interface KeyCaller extends Caller {
   readonly apiKey: ApiKey;
 }
@@ -48,7 +48,7 @@ export interface KeyCaller extends Caller {
  * Finds the application that an API key belongs to.
  * @param keySha256 hash of the key, as stored
  * @param address network address of the client
- * @throws Failure INVALID_TOKEN for an unknown key, one of a deleted application or one from another network; TOKEN_EXPIRED
+ * @throws Failure INVALID_TOKEN if the key is unknown, its application deleted or the address not permitted; TOKEN_EXPIRED
  */
 export async function findApiKey(db: Database, keySha256: Buffer, address: string): Promise<KeyCaller> {
   const row = await db
@@ -91,7 +91,7 @@ interface SignInRow {
 /**
  * Finds the person whose browser session has this token.
  * @param tokenSha256 hash of the token in the cookie, as stored
- * @param settings SECOND_FACTOR_ROLE: the least role that needs a second factor
+ * @param settings SECOND_FACTOR_ROLE: the lowest role that requires a second factor
  * @throws Failure INVALID_TOKEN for an unknown or ended session or one of a deleted operator or user; TOKEN_EXPIRED
  */
 export async function findSignedIn(

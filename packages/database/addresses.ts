@@ -13,12 +13,12 @@ export interface VehiclePosition {
 
 const cellsPerDegree = 10_000;
 type Cell = readonly [latitude: number, longitude: number];
-/** A vehicle this near to a parking spot is at it. */
+/** Distance within which a vehicle is at a parking spot. */
 const spotMetres = 50;
-const maxWanted = 10_000;
+const maxQueuedCells = 10_000;
 
-/** A sorted set of the cells to ask the geocoder for, by when they were last wanted. */
-export const wantedAddresses = (prefix: string): string => `${prefix}:addresses:wanted`;
+/** Returns the key of the sorted set of cells to geocode, scored by the time of the last request. */
+export const geocodingQueueKey = (prefix: string): string => `${prefix}:addresses:wanted`;
 
 /** Finds the application of each vehicle. */
 async function findApplications(db: Database, vehicleIds: readonly string[]): Promise<Map<string, number>> {
@@ -35,7 +35,7 @@ interface OwnPlace {
   readonly shape: GeofenceShape;
 }
 
-/** Reads the parking spots and geofences, without corridors, of applications, the smallest first. */
+/** Reads the parking spots and geofences of applications, except corridors, smallest first. */
 async function readOwnPlaces(db: Database, applicationIds: readonly number[]): Promise<OwnPlace[]> {
   const { rows } = await sql<OwnPlace>`
     with place as (
@@ -51,7 +51,7 @@ async function readOwnPlaces(db: Database, applicationIds: readonly number[]): P
   return rows;
 }
 
-/** Names the places of vehicles: by the application's own parking spots and geofences, else by the addresses of a geocoder. */
+/** Finds addresses of vehicle positions: the name of a parking spot or geofence, else the address from a geocoder. */
 export class Addresses {
   readonly #redis: Redis;
   readonly #config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>;
@@ -62,8 +62,8 @@ export class Addresses {
   }
 
   /**
-   * Finds the address of each position, as far as it is known: the geocoder is asked later, for the next call.
-   * @returns in the order of the positions; undefined for an unknown address
+   * Finds the stored address of each position. Missing addresses are queued for the geocoder, for a later call.
+   * @returns addresses in the order of the positions; undefined for an unknown one
    */
   async find(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
     if (positions.length === 0) return [];
@@ -75,7 +75,7 @@ export class Addresses {
         with ordinality as wanted (latitude_cell, longitude_cell, rank)
       left join place_address using (latitude_cell, longitude_cell) order by rank`.execute(db);
     const missing = cells.filter((_, index) => own[index] === undefined && rows[index]?.isKnown === false);
-    await this.#want(missing);
+    await this.#enqueue(missing);
     return rows.map(({ address }, index) => own[index] ?? address ?? undefined);
   }
 
@@ -89,15 +89,15 @@ export class Addresses {
     });
   }
 
-  /** Queues cells for the geocoder, the newest of them at most; without Redis, addresses are missing for longer. */
-  async #want(cells: readonly Cell[]): Promise<void> {
+  /** Queues cells for the geocoder and drops the oldest beyond the limit. A Redis failure only delays addresses. */
+  async #enqueue(cells: readonly Cell[]): Promise<void> {
     if (this.#config.GEOCODER_URL === undefined || cells.length === 0) return;
-    const key = wantedAddresses(this.#config.QUEUE_PREFIX);
-    const members = cells.slice(0, maxWanted).flatMap((cell) => [Date.now(), cell.join(',')]);
+    const key = geocodingQueueKey(this.#config.QUEUE_PREFIX);
+    const members = cells.slice(0, maxQueuedCells).flatMap((cell) => [Date.now(), cell.join(',')]);
     await this.#redis
       .multi()
       .zadd(key, ...members)
-      .zremrangebyrank(key, 0, -maxWanted - 1)
+      .zremrangebyrank(key, 0, -maxQueuedCells - 1)
       .exec()
       .catch(() => undefined);
   }
@@ -108,14 +108,14 @@ const toCell = (degrees: number): number => Math.round(degrees * cellsPerDegree)
 /** Returns the centre of a cell in decimal degrees. */
 export const fromCell = (cell: number): number => cell / cellsPerDegree;
 
-/** Tests whether the geocoder has answered for a cell: it may have been wanted again while the request was in flight. */
+/** Tests whether a cell is already geocoded; it may be queued again while its request is in flight. */
 export async function hasAnswer(db: Database, [latitudeCell, longitudeCell]: Cell): Promise<boolean> {
   const { rows } = await sql`select from place_address
     where latitude_cell = ${latitudeCell} and longitude_cell = ${longitudeCell}`.execute(db);
   return rows.length > 0;
 }
 
-/** Stores what a geocoder answered for a cell, and forgets what is older than a year. */
+/** Stores the address of a cell, and deletes addresses older than a year. @param address undefined if there is none */
 export async function storeAddress(
   db: Database,
   [latitudeCell, longitudeCell]: Cell,

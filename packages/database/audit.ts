@@ -151,7 +151,7 @@ export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
 /** Chain, actor and network address of an entry. */
 export type AuditOrigin = Pick<AuditEntry, 'chain' | 'actor' | 'address'>;
 
-/** Names the caller as the audit does: `application`, `api-key:{name}`, `user:{id}` in user mode, or `operator:{name}`. */
+/** Formats the caller as the actor of audit entries: `application`, `api-key:{name}`, `user:{id}` in user mode, or `operator:{name}`. */
 export function actorOf({ userId, operatorName, apiKey }: Caller): string {
   if (apiKey !== undefined) return `api-key:${apiKey.name}`;
   if (operatorName !== undefined) return `operator:${operatorName}`;

@@ -112,7 +112,7 @@ export const tripTables = sql`trip join vehicle on vehicle.id = trip.vehicle_id
 /** A trip is answered once its end is known. */
 export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;
 
-/** SQL of the odometer at a time of the row of `trip`, km: the last one reported in the day before; null without any. */
+/** Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. */
 export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null> => sql<number | null>`(
   select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading
   where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'

@@ -14,7 +14,7 @@ export function parseVehicleId(id: string): number | undefined {
   return number <= maxInteger ? number : undefined;
 }
 
-/** The roles of a grant, of a vehicle or of a group. Every role includes the rights of those before it; the strongest counts. */
+/** The roles of a grant for a vehicle or group, in ascending order: each includes the rights of the previous ones. */
 export const grantRoles = ['viewer', 'driver', 'manager'] as const;
 export type GrantRole = (typeof grantRoles)[number];
 

@@ -3,14 +3,14 @@ import { isUuid } from '@odograph/contracts/text-patterns';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** SQL of the ids of groups and of all groups below them; malformed and unknown ids have none. */
+/** Builds SQL that selects groups and their descendants; malformed and unknown ids match nothing. */
 export const groupsBelow = (ids: readonly string[]): RawBuilder<unknown> =>
   sql`(select groups_below(${ids.filter(isUuid)}::uuid[]))`;
 
 /**
- * SQL on the table `vehicle` that is true for the vehicles of groups and of the groups below them. It decides no access:
- * combine it with accessibleTo or visibleTo. The vehicles of a group belong to its application, so a filter by a foreign
- * group is as empty as one by a missing group.
+ * Builds SQL on the table `vehicle` that is true for vehicles in groups or their descendants. It does not check access:
+ * combine it with accessibleTo or visibleTo. A group holds only vehicles of its own application, so another application's
+ * group matches nothing, like a missing one.
  */
 export const inGroups = (ids: readonly string[]): RawBuilder<boolean> =>
   sql<boolean>`vehicle.id in (select vehicle_id from vehicle_group_member where group_id in ${groupsBelow(ids)})`;
@@ -26,7 +26,7 @@ export async function lockGroups(db: Database, applicationId: number): Promise<v
 
 /**
  * Finds the application of a group.
- * @param among the applications that may have it; all without it
+ * @param among the permitted applications; all by default
  * @throws Failure NOT_FOUND
  */
 export async function findGroupOwner(db: Database, id: string, among?: readonly number[]): Promise<number> {

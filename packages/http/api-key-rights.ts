@@ -5,17 +5,17 @@ import { operatorPrefix, rightOf } from './operator-rights.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that an API key needs, where it does not follow from the right. */
+    /** The scope that the route requires of an API key, if it does not follow from the right. */
     scope?: ApiKeyScope;
   }
 }
 
-/** An API key is APPID.SECRET, so that a load balancer can route it; no access token is: that of a cell is cN.SECRET. */
+/** Tests for the form APPID.SECRET, by which a load balancer routes API keys. Access tokens of a cell are cN.SECRET. */
 export const isApiKey = (token: string): boolean => /^(?!c\d+\.)[\w-]+\.[\w-]{43}$/.test(token);
 
 const scopeOfRole = { viewer: 'read', operator: 'write', administrator: 'admin' } as const;
 
-/** Finds the scope that a route needs: `admin` on the operator's side, elsewhere by the right that it needs of operators. */
+/** Finds the scope that a route requires: `admin` for operator routes, else the one that matches its right. */
 function scopeOf(request: FastifyRequest): ApiKeyScope {
   const { url = '', config } = request.routeOptions;
   if (url.startsWith(operatorPrefix)) return 'admin';
@@ -26,5 +26,5 @@ function scopeOf(request: FastifyRequest): ApiKeyScope {
 /** @throws Failure UNAUTHORIZED for an API key without the scope of the route */
 export function requireScope({ scopes }: ApiKey, request: FastifyRequest): void {
   const scope = scopeOf(request);
-  if (!scopes.includes(scope)) throw new Failure('UNAUTHORIZED', `the API key has no scope ${scope}`);
+  if (!scopes.includes(scope)) throw new Failure('UNAUTHORIZED', `the API key lacks the scope ${scope}`);
 }

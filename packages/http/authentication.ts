@@ -29,7 +29,7 @@ declare module 'fastify' {
     signedIn: SignedIn;
     /** The operator who makes the request; only in operator routes. */
     operator: Operator;
-    /** The API key that the request authenticates with. */
+    /** The API key that authenticates the request. */
     apiKey?: ApiKey;
   }
   interface FastifyContextConfig {
@@ -176,8 +176,8 @@ export const credentialOf = (request: FastifyRequest): string | undefined =>
   accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
 
 /**
- * Finds the application whose API key a request has, in the header of access tokens or as a bearer token; undefined without.
- * @throws Failure INVALID_TOKEN, TOKEN_EXPIRED; UNAUTHORIZED without the scope of the route
+ * Authenticates an API key in the header `x-service-token` or as a bearer token. @returns undefined without one
+ * @throws Failure INVALID_TOKEN, TOKEN_EXPIRED; UNAUTHORIZED if the key lacks the scope of the route
  */
 async function findKeyCaller(accounts: Accounts, request: FastifyRequest) {
   const key = accessTokenOf(request) || bearerToken(request);
@@ -188,7 +188,7 @@ async function findKeyCaller(accounts: Accounts, request: FastifyRequest) {
   return caller;
 }
 
-/** Finds the application, or its user, whose API key or access token a request has; undefined without either. */
+/** Authenticates an API key or an access token. @returns undefined without either */
 async function findTokenCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller | undefined> {
   const keyCaller = await findKeyCaller(accounts, request);
   const token = accessTokenOf(request);
@@ -261,8 +261,8 @@ function requireViewer(guard: Guard): Hook {
 }
 
 /**
- * Sends a browser to the sign-in instead of refusing the page that it opens, and to the profile for what is due there;
- * the sign-in sends it back to `next`. Everything else that is not authenticated gets its failure.
+ * Redirects an unauthenticated page load to the sign-in page, which returns to `next`, and one that requires a password
+ * change or a second factor to the profile. Other requests fail as usual.
  */
 function orSignIn(authenticate: Hook): Hook {
   return async (request, reply) => {
@@ -284,7 +284,7 @@ function orSignIn(authenticate: Hook): Hook {
   };
 }
 
-/** An application with an API key administers itself. */
+/** Authenticates an API key as the administrator of its own application. */
 async function findKeyOperator(accounts: Accounts, request: FastifyRequest): Promise<Operator | undefined> {
   const caller = await findKeyCaller(accounts, request);
   return caller && { role: 'administrator', applicationIds: [caller.applicationId], apiKey: caller.apiKey };
@@ -293,11 +293,11 @@ async function findKeyOperator(accounts: Accounts, request: FastifyRequest): Pro
 async function findSignedInOperator(accounts: Accounts, request: FastifyRequest): Promise<Operator | undefined> {
   const signedIn = await findAdmitted(accounts, request);
   if (signedIn === undefined) return undefined;
-  if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
+  if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'requires an operator');
   return signedIn.operator;
 }
 
-/** An onRequest hook that lets operators pass: with their session, with the admin token, or with an API key. */
+/** Creates an onRequest hook that admits operators by session, admin token or API key. */
 function requireOperator({ accounts, adminToken }: Guard): Hook {
   const isAdmin = checkAdminToken(adminToken);
   return async (request, reply) => {

@@ -130,7 +130,7 @@ const rights: Readonly<Record<string, Right>> = {
   'GET audit/verify': administerPlatform,
 };
 
-/** The paths of the routes for operators. */
+/** The path prefix of operator routes. */
 export const operatorPrefix = '/v1/x/admin/';
 
 /** Finds the right that a route needs; pages need none but to be an operator without limits. @throws Error for an unlisted one */
@@ -142,7 +142,7 @@ export function rightFor(method: string, url: string): Right {
   return right;
 }
 
-/** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
+/** Finds the right that a caller or viewer route requires. The route itself confines an operator to an application. */
 export const rightOf = (request: FastifyRequest): Right =>
   request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
 

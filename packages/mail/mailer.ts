@@ -1,13 +1,13 @@
 import type { Config } from '@odograph/runtime/config';
 import { createTransport } from 'nodemailer';
 
-/** A message to one address. */
+/** A message to one recipient. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
-  /** Letters, digits and `-`, the same whenever the message is repeated: mail programs show its copies as one. */
+  /** Idempotency key of letters, digits and `-`, from which the Message-ID is made; mail clients merge retries by it. */
   readonly key: string;
   readonly attachments?: readonly MailAttachment[];
 }
@@ -18,9 +18,9 @@ export interface MailAttachment {
   readonly content: Buffer;
 }
 
-/** Thrown for a message that the mail server has not accepted; its text names neither server nor address. */
+/** Thrown if the mail server did not accept a message. The error text contains neither server nor address. */
 export class MailFailure extends Error {
-  /** The reply code of the mail server; undefined without a reply. */
+  /** The SMTP reply code; undefined without a reply. */
   readonly status: number | undefined;
 
   constructor(status: number | undefined, cause: unknown) {
@@ -31,31 +31,31 @@ export class MailFailure extends Error {
 
 export interface Mailer {
   /**
-   * Sends a message once. It is neither queued nor repeated: whoever sends keeps it until this returns, and repeats it with the
-   * same key. The mail server may have accepted it although this throws, so a message can arrive twice.
-   * @param signal gives up
-   * @throws MailFailure after about a minute without an answer
+   * Makes one delivery attempt. Messages are not queued: the caller retries with the same key. A failed attempt may still
+   * have been accepted, so delivery is at least once.
+   * @param signal aborts the attempt
+   * @throws MailFailure, after at most about a minute if the server does not respond
    */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Slow servers and large attachments take seconds, silent ones would hold a delivery. */
+/** Large attachments take seconds on a slow server; an unresponsive server must not block a delivery. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 const maxConnections = 4;
 
-/** Opens the mail server of SMTP_URL; undefined without that setting. */
+/** Creates a mailer for SMTP_URL; undefined if it is not set. */
 export function openMailer({ SMTP_URL: url, MAIL_FROM: from }: Pick<Config, 'SMTP_URL' | 'MAIL_FROM'>) {
   return url === undefined || from === undefined ? undefined : createMailer(url, from);
 }
 
 function createMailer(url: string, from: string): Mailer {
-  // A message that is queued again by the transport could arrive twice without anybody asking for it.
+  // Callers retry; requeueing in the transport would duplicate messages.
   const pool = { url, pool: true as const, maxConnections, maxRequeues: 0, ...timeouts };
-  // Whoever can replace a certificate can also hide STARTTLS: verifying it protects only where TLS is required.
+  // With opportunistic STARTTLS, an attacker can strip TLS, so verifying the certificate helps only if TLS is required.
   const isVerified = url.startsWith('smtps:') || new URL(url).searchParams.get('requireTLS') === 'true';
   const tls = { rejectUnauthorized: isVerified };
-  // Texts of a message must never name files or addresses to be fetched.
+  // Message content must not make nodemailer read files or fetch URLs.
   const transport = createTransport({ ...pool, tls, disableFileAccess: true, disableUrlAccess: true });
   const domain = /@([A-Za-z0-9.-]+)>?$/.exec(from)?.[1] ?? 'localhost';
   return {

@@ -79,7 +79,7 @@ export async function openIntakeQueues(
   }));
   const acknowledgements = open('acknowledgements', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
   const addAcknowledgement: DurableAdd<'acknowledgements'> = (acknowledgement, options) => {
-    // A waiting request gets its answer before the job is on disk.
+    // Publish first: a waiting request is answered without waiting for the job to reach the disk.
     redis
       .publish(acknowledgementsChannel(config.QUEUE_PREFIX), JSON.stringify(acknowledgement))
       .catch((error: unknown) => logger.debug({ err: error }, 'acknowledgement not published; only queued'));

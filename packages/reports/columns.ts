@@ -1,13 +1,13 @@
 /**
- * A column of a table of a report. Its heading is the text of its key (texts/). `moment` is ISO 8601 in UTC, `date` a day in
- * the time zone of the report, `word` one of a few words that are translated in files.
+ * A column of a report table. Its heading is the text of its key (texts/). `moment` is ISO 8601 in UTC, `date` a day in the
+ * time zone of the report, `word` an enumerated value that files translate.
  */
 export interface Column {
   readonly key: string;
   readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number' | 'flag';
   /** Decimals of a number. */
   readonly digits?: number;
-  /** Left out of PDF, where a line has room for few columns. */
+  /** Whether PDF omits the column for lack of width. */
   readonly isWide?: true;
 }
 
@@ -21,7 +21,7 @@ const number = (key: string, digits: number): Column => ({ key, type: 'number', 
 const wide = (column: Column): Column => ({ ...column, isWide: true });
 
 const vehicle = [wide(text('vehicleId')), text('plate')];
-/** Degrees, as exact as the device reports them. */
+/** Creates a column of degrees with the precision of devices. */
 const degrees = (key: string) => wide(number(key, 7));
 const distanceKm = number('distanceKm', 3);
 const hours = number('drivingHours', 2);
@@ -33,10 +33,10 @@ const consumption = [
   number('electricKwhPer100Km', 2),
 ];
 const energy = [...drives, ...consumption, whole('tripsWithoutEnergy')];
-/** A day in the time zone of the report, with as many of its 23, 24 or 25 hours as the interval contains. */
+/** A day in the time zone of the report, and the number of its 23, 24 or 25 hours that the interval contains. */
 const day = [date('date'), number('dayHours', 2)];
 
-/** The reports with their tables; the first table is the report itself, the others are its totals. */
+/** The tables of each kind of report; the first holds its rows, the others its totals. */
 export const reportKinds = {
   trips: {
     rows: [
@@ -111,5 +111,5 @@ export const reportKinds = {
 
 export type ReportKind = keyof typeof reportKinds;
 
-/** The tables of a kind of report by their names, the report itself first. */
+/** Returns the tables of a kind of report by name, rows first. */
 export const tablesOf = (kind: ReportKind): Readonly<Record<string, readonly Column[]>> => reportKinds[kind];

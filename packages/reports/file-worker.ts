@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FileOrder } from './file.ts';
+import type { FileJob } from './file.ts';
 import { readTexts } from './texts.ts';
 
-const { report, format, language } = workerData as FileOrder;
+const { report, format, language } = workerData as FileJob;
 const texts = readTexts(language);
 const content =
   format === 'xlsx'

@@ -4,7 +4,7 @@ import { maxPause } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { instant, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
 
-/** Selects the bookings of the row of `vehicle` that the viewer sees, each with its hours in the interval. */
+/** Selects the visible bookings of the `vehicle` row, each with its hours in the interval. */
 function selectBookings(scope: ReportScope): RawBuilder<unknown> {
   const interval = sql`tstzrange(${instant(scope.from)}, ${instant(scope.until)})`;
   return sql`select booking.user_id, extract(epoch from upper(share) - lower(share))::float8 / 3600 as hours
@@ -12,7 +12,7 @@ function selectBookings(scope: ReportScope): RawBuilder<unknown> {
     where booking.vehicle_id = vehicle.id and booking.deleted_at is null and not isempty(share) and ${seesBooking(scope.viewer)}`;
 }
 
-/** Selects how long each vehicle was booked and driven, those without bookings and trips included. */
+/** Selects the booked and driven hours of each vehicle, including vehicles without bookings or trips. */
 export function selectUtilization(scope: ReportScope): RawBuilder<object> {
   const hours = Number(scope.until - scope.from) / 3.6e9;
   return sql<object>`select ${vehicleColumns}, booked.bookings, booked.hours as "bookedHours",
@@ -27,7 +27,7 @@ export function selectUtilization(scope: ReportScope): RawBuilder<object> {
     order by plate, vehicle.id`;
 }
 
-/** Selects the bookings of each driver. */
+/** Selects the number and hours of bookings by driver. */
 export function selectBookingTotals(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select booking.user_id as driver, count(*)::integer as bookings, sum(hours) as "bookedHours"
     from vehicle cross join lateral (${selectBookings(scope)}) as booking
@@ -59,7 +59,7 @@ export function selectAlarmKinds(scope: ReportScope): RawBuilder<object> {
     group by alarm.kind order by alarm.kind`;
 }
 
-/** Selects the devices that are silent now, by the rule of the table of vehicles, whose silence overlaps the interval. */
+/** Selects devices that are silent now and whose silence overlaps the interval; the threshold is that of the vehicle list. */
 export function selectSilentDevices(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select ${vehicleColumns}, device_link.device_id as "deviceId",
       ${moment(sql`vehicle_latest.received_at`)} as "lastContactAt",

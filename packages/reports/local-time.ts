@@ -1,7 +1,7 @@
-/** Returns a function that converts a moment to the clock of a time zone: milliseconds, as if that clock were UTC. */
-export function clockOf(timeZone: string): (moment: string) => number {
+/** Creates a function that converts a timestamp to local time, returned as the Unix milliseconds of the same UTC wall time. */
+export function createLocalClock(timeZone: string): (moment: string) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
-  // Clocks change at most every quarter of an hour; finding an offset takes microseconds.
+  // Offsets are cached by quarter of an hour, the granularity of transitions; a lookup takes microseconds.
   const quarterMs = 900_000;
   const offsets = new Map<number, number>();
   const findOffset = (ms: number): number => {
@@ -19,5 +19,5 @@ export function clockOf(timeZone: string): (moment: string) => number {
   };
 }
 
-/** Writes a moment as the clock of its zone shows it, to the minute. @param ms of clockOf */
-export const writeMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+/** Formats a local time to the minute. @param ms as returned by createLocalClock */
+export const formatMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');

@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { dateOf, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
 import { driverOf } from './trips.ts';
 
-/** SQL that is true for the entries that the viewer sees: a user the own ones, a manager all of the vehicle. */
+/** Builds SQL that is true for visible entries: users see their own, managers all entries of the vehicle. */
 function seesEntry({ viewer }: ReportScope): RawBuilder<boolean> {
   const { userId } = viewer;
   if (userId === undefined) return sql<boolean>`true`;
@@ -14,7 +14,7 @@ function seesEntry({ viewer }: ReportScope): RawBuilder<boolean> {
     or ${namesUser(userId, sql`mileage_entry.driver`)})`;
 }
 
-/** The valid entry of a trip; `first` is the time of the first one. */
+/** Builds SQL for the current entry of a trip; `first` is the time of its first version. */
 const validEntry = (tripId: RawBuilder<unknown>, scope: ReportScope) => sql`(
   select mileage_entry.*, (select min(entered_at) from mileage_entry as earlier
     where earlier.vehicle_id = mileage_entry.vehicle_id and earlier.trip_id = mileage_entry.trip_id) as first
@@ -31,8 +31,8 @@ const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, 
   entry.first > entry.ended_at + make_interval(days => ${mileageEntryDays}) as is_late`;
 
 /**
- * Selects the trips of the interval with their entries, and entries whose trip was replaced by others since. Distances are
- * those of the trips now.
+ * Selects the trips of the interval with their entries, and entries whose trip no longer exists because late data replaced
+ * it. Distances are those of the current trips.
  */
 function selectLog(scope: ReportScope): RawBuilder<unknown> {
   return sql`select ${vehicleColumns}, trip.id, trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3) as km,
@@ -51,7 +51,7 @@ function selectLog(scope: ReportScope): RawBuilder<unknown> {
     where ${isReported(scope)} and not exists (select from trip where trip.id = entered.trip_id)`;
 }
 
-/** Selects the mileage log. Of a private trip it has the kilometres alone, which is all that tax offices ask. */
+/** Selects the mileage log. For private trips it contains only the distance, which suffices for tax authorities. */
 export function selectMileageRows(scope: ReportScope): RawBuilder<object> {
   const unlessPrivate = (value: RawBuilder<unknown>) =>
     sql`case when (class = 'private') is not true then ${value} end`;
@@ -65,7 +65,7 @@ export function selectMileageRows(scope: ReportScope): RawBuilder<object> {
     from (${selectLog(scope)}) as log order by plate, "vehicleId", started_at`;
 }
 
-/** Selects the kilometres of each vehicle by use. */
+/** Selects the distance of each vehicle by trip class. */
 export function selectMileageTotals(scope: ReportScope): RawBuilder<object> {
   const kilometres = (condition: RawBuilder<unknown>) =>
     sql`coalesce(sum(round(trip.distance_km::numeric, 3)) filter (where ${condition}), 0)::float8`;
@@ -77,7 +77,7 @@ export function selectMileageTotals(scope: ReportScope): RawBuilder<object> {
     group by vehicle.id order by plate, vehicle.id`;
 }
 
-/** Selects the entries that others have replaced. */
+/** Selects superseded entries. */
 export function selectReplacedEntries(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select ${vehicleColumns}, mileage_entry.trip_id as "tripId",
       ${moment(sql`mileage_entry.started_at`)} as "startedAt", version, class, purpose, partner, driver, note,

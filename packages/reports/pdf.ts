@@ -3,17 +3,17 @@ import { writeTimestamp } from '@odograph/database/trips';
 import pdfmake from 'pdfmake';
 import type { Content, TableCell } from 'pdfmake/interfaces.js';
 import { type Column, tablesOf } from './columns.ts';
-import { clockOf, writeMinute } from './local-time.ts';
+import { createLocalClock, formatMinute } from './local-time.ts';
 import type { Report, ReportRow, ReportValue } from './report.ts';
 import { fill, type ReportTexts } from './texts.ts';
 
-/** Its fonts, under the SIL Open Font License 1.1 (NOTICE); they cover Latin, Greek and Cyrillic. */
+/** The fonts of pdfmake, under the SIL Open Font License 1.1 (NOTICE); they cover Latin, Greek and Cyrillic. */
 const fontFolder = new URL('../fonts/Roboto/', import.meta.resolve('pdfmake'));
 const font = (style: string) => fileURLToPath(new URL(`Roboto-${style}.ttf`, fontFolder));
 
-/** Prepares a function that writes a value of a column as people read it. */
+/** Creates a function that formats the value of a column for the language and time zone. */
 function createCellWriter(timeZone: string, texts: ReportTexts, language: string) {
-  const clock = clockOf(timeZone);
+  const clock = createLocalClock(timeZone);
   const numbers = new Map<number, Intl.NumberFormat>();
   const numberFormat = (digits: number) => {
     const known = numbers.get(digits);
@@ -24,20 +24,20 @@ function createCellWriter(timeZone: string, texts: ReportTexts, language: string
   };
   return ({ type, digits = 0 }: Column, value: ReportValue | undefined): string => {
     if (value === undefined) return '';
-    // Roboto has no narrow no-break space, which separates thousands in French.
+    // Roboto lacks the narrow no-break space that groups digits in French.
     if (typeof value === 'number') return numberFormat(digits).format(value).replaceAll('\u202f', '\u00a0');
-    if (type === 'moment') return writeMinute(clock(String(value)));
+    if (type === 'moment') return formatMinute(clock(String(value)));
     return type === 'word' || type === 'flag' ? (texts.words[String(value)] ?? String(value)) : String(value);
   };
 }
 
 const isNumeric = ({ type }: Column) => type === 'number' || type === 'whole';
 
-/** Writes a report as a PDF in A4, landscape, with its title, its tables and the numbers of the pages. */
+/** Writes a report as a PDF in A4 landscape, with title, tables and page numbers. */
 export async function writePdf({ kind, scope, tables }: Report, texts: ReportTexts, language: string): Promise<Buffer> {
   const write = createCellWriter(scope.timeZone, texts, language);
-  const clock = clockOf(scope.timeZone);
-  const timeOf = (moment: string) => writeMinute(clock(moment));
+  const clock = createLocalClock(scope.timeZone);
+  const timeOf = (moment: string) => formatMinute(clock(moment));
   const tableOf = (columns: readonly Column[], rows: readonly ReportRow[]): Content => ({
     layout: 'lightHorizontalLines',
     table: {

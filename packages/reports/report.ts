@@ -10,13 +10,13 @@ import * as mileage from './mileage.ts';
 import type { ReportScope } from './scope.ts';
 import * as trips from './trips.ts';
 
-/** The longest interval of a report: a year, and the month around it. */
+/** Maximum interval of a report in days: a year and some slack. */
 export const maxReportDays = 400;
-/** The most rows of a table: in memory as a whole, 20 to 40 MB. */
+/** Maximum rows of a table, which is held in memory and takes 20 to 40 MB. */
 export const maxReportRows = 50_000;
 
 export type ReportValue = string | number | boolean;
-/** The values of the columns of a table; unknown ones are left out. */
+/** The values of a row by column; unknown values are omitted. */
 export type ReportRow = Readonly<Record<string, ReportValue>>;
 
 /** A report with its tables. */
@@ -28,7 +28,7 @@ export interface Report {
 
 type Select = (scope: ReportScope) => RawBuilder<object>;
 
-/** The SQL of each table. */
+/** The query of each table. */
 const selections: { readonly [Kind in ReportKind]: Readonly<Record<string, Select>> } = {
   trips: {
     rows: trips.selectTripRows,
@@ -63,7 +63,7 @@ function toRow(columns: readonly Column[], stored: object): ReportRow {
   return Object.fromEntries(known);
 }
 
-/** Reads the rows of a table. @throws Failure INVALID_PARAMETER if they are more than maxRows */
+/** Reads the rows of a table. @throws Failure INVALID_PARAMETER if there are more than maxRows */
 async function readTable(
   snapshot: Database,
   columns: readonly Column[],
@@ -80,7 +80,7 @@ async function readTable(
     },
   });
   if (rows.length <= maxRows) return rows;
-  const message = `until leads to more than ${maxRows} rows: choose a shorter interval or fewer vehicles`;
+  const message = `until selects more than ${maxRows} rows: choose a shorter interval or fewer vehicles`;
   throw new Failure('INVALID_PARAMETER', message, { field: 'until', reason: 'TOO_MANY_ROWS' });
 }
 
@@ -106,32 +106,32 @@ export async function readReport(
   return { kind, scope, tables: Object.fromEntries(tables) };
 }
 
-/** Columns of totals that time changes, not late data. */
-const passing = new Set(['openAlarms', 'stoppedHours']);
+/** Totals that change as time passes, without late data; ignored when totals are compared. */
+const timeDependentTotals = new Set(['openAlarms', 'stoppedHours']);
 
-/** The numbers of each vehicle in a report, by its id. */
+/** The numeric totals of each vehicle, by vehicle id. */
 export type VehicleTotals = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
-/** The table of a kind of report with a row for each vehicle; none for what devices are silent now. */
+/** Finds the table with one row for each vehicle; silent devices have none, because they change as time passes. */
 function vehicleTableOf(kind: ReportKind): string | undefined {
   if (kind === 'silent-devices') return undefined;
   return 'vehicles' in tablesOf(kind) ? 'vehicles' : 'rows';
 }
 
-/** Picks the numbers of each vehicle of a report. */
+/** Extracts the totals of each vehicle from a report. */
 export function totalsOf({ kind, tables }: Pick<Report, 'kind' | 'tables'>): VehicleTotals {
   const rows = tables[vehicleTableOf(kind) ?? ''] ?? [];
   return new Map(
     rows.map((row) => {
       const numbers = Object.entries(row).filter(
-        (entry): entry is [string, number] => typeof entry[1] === 'number' && !passing.has(entry[0]),
+        (entry): entry is [string, number] => typeof entry[1] === 'number' && !timeDependentTotals.has(entry[0]),
       );
       return [String(row['vehicleId']), Object.fromEntries(numbers)];
     }),
   );
 }
 
-/** Reads the numbers of each vehicle without the rest of a report. @throws Failure as readReport */
+/** Reads only the totals of each vehicle. @throws Failure as readReport */
 export async function readTotals(db: Kysely<Tables>, kind: ReportKind, scope: ReportScope): Promise<VehicleTotals> {
   const name = vehicleTableOf(kind);
   const { [name ?? '']: columns } = tablesOf(kind);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { invalidParameter } from '@odograph/contracts/failures';
 
-/** The texts of a language: a file of its own in texts/, which a translator can add. */
+/** The texts of a language, from its file in texts/. */
 export interface ReportTexts {
   readonly kinds: Readonly<Record<string, string>>;
   readonly tables: Readonly<Record<string, string>>;
@@ -11,12 +11,12 @@ export interface ReportTexts {
   readonly createdAt: string;
   readonly page: string;
   readonly empty: string;
-  /** The text of the e-mail that a report is sent with. */
+  /** The body of the e-mail that delivers a report. */
   readonly mail: string;
 }
 
 const folder = new URL('texts/', import.meta.url);
-/** The languages that have a file. */
+/** The languages with a file in texts/. */
 export const reportLanguages = readdirSync(folder)
   .map((file) => file.replace(/\.json$/, ''))
   .sort();
@@ -29,7 +29,7 @@ export function readTexts(language: string): ReportTexts {
   return JSON.parse(readFileSync(new URL(`${language}.json`, folder), 'utf8')) as ReportTexts;
 }
 
-/** Replaces `{name}` in a text. */
+/** Replaces `{name}` placeholders; unknown ones are kept. */
 export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

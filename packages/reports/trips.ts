@@ -3,7 +3,7 @@ import { tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { type RawBuilder, sql } from 'kysely';
 import { dateOf, instant, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
 
-/** SQL of the driver of the row of `trip`: that of the booking at its start, if the viewer sees the booking. */
+/** Builds SQL for the driver of the `trip` row: the driver of the booking at its start, if the booking is visible. */
 export const driverOf = ({ viewer }: ReportScope) => sql`(select booking.user_id from booking
   where booking.vehicle_id = trip.vehicle_id and booking.deleted_at is null
     and tstzrange(booking.starts_at, booking.ends_at) @> trip.started_at and ${seesBooking(viewer)})`;
@@ -16,7 +16,7 @@ function selectTrips(scope: ReportScope): RawBuilder<unknown> {
     where ${isReported(scope)} and ${tripIsOver} and ${isWithin(sql`trip.started_at`, scope)}`;
 }
 
-/** Selects the rows of the report of trips, by vehicle and start. */
+/** Selects the rows of the trip report, ordered by vehicle and start. */
 export function selectTripRows(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select "vehicleId", plate, driver, id as "tripId", date, ${moment(sql`started_at`)} as "startedAt",
       ${moment(sql`ended_at`)} as "endedAt", distance_km as "distanceKm", minutes,
@@ -27,7 +27,7 @@ export function selectTripRows(scope: ReportScope): RawBuilder<object> {
     from (${selectTrips(scope)}) as trip order by plate, "vehicleId", started_at`;
 }
 
-/** SQL of totals of trips, also of those without consumption. */
+/** SQL for totals of trips, including trips without consumption. */
 const totals = sql`count(id)::integer as trips, coalesce(sum(metres), 0)::float8 as "distanceKm",
   coalesce(sum(minutes), 0) / 60 as "drivingHours", sum(fuel_litres) as "fuelLitres",
   (sum(fuel_litres) * 100 / nullif(sum(metres) filter (where fuel_litres is not null), 0)::float8) as "fuelLitresPer100Km",
@@ -36,19 +36,19 @@ const totals = sql`count(id)::integer as trips, coalesce(sum(metres), 0)::float8
     as "electricKwhPer100Km",
   (count(id) filter (where fuel_litres is null and electric_kwh is null))::integer as "tripsWithoutEnergy"`;
 
-/** Selects totals of the trips of each vehicle that has any. */
+/** Selects trip totals by vehicle, for vehicles with trips. */
 export function selectVehicleTotals(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select "vehicleId", plate, ${totals} from (${selectTrips(scope)}) as trip
     group by "vehicleId", plate order by plate, "vehicleId"`;
 }
 
-/** Selects totals of the trips of each driver; those without a known driver are last, in a row without a name. */
+/** Selects trip totals by driver; trips of unknown drivers form the last row, without a name. */
 export function selectDriverTotals(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select driver, ${totals} from (${selectTrips(scope)}) as trip
     group by driver order by driver nulls last`;
 }
 
-/** Selects the days of the interval, each with as many hours of it as the interval contains: 23 or 25 at a change of the clock. */
+/** Selects the days of the interval, each with its hours within it: 23 or 25 on days of a clock change. */
 export function selectDayTotals(scope: ReportScope): RawBuilder<object> {
   const { from, until, timeZone } = scope;
   const [first, end] = [instant(from), instant(until)];
@@ -62,7 +62,7 @@ export function selectDayTotals(scope: ReportScope): RawBuilder<object> {
     group by day.date, "dayHours" order by day.date`;
 }
 
-/** Selects the stops that begin in the interval: from the end of a trip to the start of the next one, if there is any. */
+/** Selects stops that begin in the interval. A stop lasts from the end of a trip to the start of the next one, if any. */
 function selectStops(scope: ReportScope): RawBuilder<unknown> {
   return sql`select ${vehicleColumns}, stop.started_at, stop.ended_at, ${dateOf(sql`stop.started_at`, scope)} as date,
       extract(epoch from stop.ended_at - stop.started_at)::float8 / 60 as minutes, stop.latitude, stop.longitude
@@ -74,14 +74,14 @@ function selectStops(scope: ReportScope): RawBuilder<unknown> {
     where ${isReported(scope)}`;
 }
 
-/** Selects the rows of the report of stops. */
+/** Selects the rows of the stop report. */
 export function selectStopRows(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select "vehicleId", plate, date, ${moment(sql`started_at`)} as "startedAt",
       ${moment(sql`ended_at`)} as "endedAt", minutes, latitude, longitude
     from (${selectStops(scope)}) as stop order by plate, "vehicleId", started_at`;
 }
 
-/** Selects the number and the hours of the stops of each vehicle; a stop that goes on counts without hours. */
+/** Selects the number and hours of stops by vehicle; a stop in progress adds no hours. */
 export function selectStopTotals(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select "vehicleId", plate, count(*)::integer as stops, coalesce(sum(minutes), 0) / 60 as "stoppedHours"
     from (${selectStops(scope)}) as stop group by "vehicleId", plate order by plate, "vehicleId"`;

@@ -3,11 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import type { Column as SheetColumn } from 'exceljs';
 import exceljs from 'exceljs';
 import { type Column, tablesOf } from './columns.ts';
-import { clockOf } from './local-time.ts';
+import { createLocalClock } from './local-time.ts';
 import type { Report, ReportValue } from './report.ts';
 import type { ReportTexts } from './texts.ts';
 
-/** Formats of cells. `@` keeps text that begins with an equals sign text when somebody edits the cell. */
+/** Cell formats. `@` keeps text with a leading equals sign from becoming a formula when the cell is edited. */
 function formatOf({ type, digits = 0 }: Column): string {
   if (type === 'moment') return 'yyyy-mm-dd hh:mm:ss';
   if (type === 'date') return 'yyyy-mm-dd';
@@ -16,19 +16,19 @@ function formatOf({ type, digits = 0 }: Column): string {
   return '@';
 }
 
-/** Names of sheets have at most 31 characters and none of these. */
+/** Excel limits sheet names to 31 characters and forbids these. */
 const sheetName = (name: string) => name.replace(/[\\/*?:[\]]/g, ' ').slice(0, 31);
 const widths = { text: 18, word: 18, flag: 8, moment: 20, date: 12, whole: 12, number: 16 } as const;
 
 /**
- * Writes a report as a workbook with a sheet for each table: numbers are numbers, and times are dates in the time zone of the
- * report. Text is only ever the value of a cell, so it cannot become a formula.
+ * Writes a report as a workbook with a sheet for each table. Numbers are numeric cells, and times are dates in the time zone
+ * of the report. Text is written as a string value and never as a formula.
  */
 export async function writeXlsx({ kind, scope, tables }: Report, texts: ReportTexts): Promise<Buffer> {
   const stream = new PassThrough();
   const content = buffer(stream);
   const workbook = new exceljs.stream.xlsx.WorkbookWriter({ stream, useSharedStrings: true, useStyles: true });
-  const clock = clockOf(scope.timeZone);
+  const clock = createLocalClock(scope.timeZone);
   const cellOf = ({ type }: Column, value: ReportValue | undefined) => {
     if (typeof value !== 'string') return value;
     if (type === 'moment') return new Date(clock(value));

@@ -2,11 +2,11 @@ import type { Redis } from './redis.ts';
 
 const minuteMs = 60_000;
 
-/** Keeps in Redis the minute in which each API key was last used, because services that authenticate may only read. */
+/** Records the last use of API keys in Redis, because services that authenticate have read-only database access. */
 export class ApiKeyUses {
   readonly #redis: Redis;
   readonly #key: string;
-  /** The minute that this process has written for each key. */
+  /** The last minute that this process recorded for each key. */
   readonly #written = new Map<string, number>();
 
   constructor(redis: Redis, prefix: string) {
@@ -14,7 +14,7 @@ export class ApiKeyUses {
     this.#key = `${prefix}:api-key-uses`;
   }
 
-  /** Records the use of a key, once a minute. @throws while Redis is unavailable */
+  /** Records the use of a key, at most once a minute. @throws if Redis is unavailable */
   async record(id: string): Promise<void> {
     const minute = Math.floor(Date.now() / minuteMs);
     if (this.#written.get(id) === minute) return;
@@ -22,14 +22,14 @@ export class ApiKeyUses {
     this.#written.set(id, minute);
   }
 
-  /** Finds when each of the keys was last used, to the minute; null for those without a record. @throws while Redis is unavailable */
+  /** Reads the last use of each key, to the minute; null if none is recorded. @throws if Redis is unavailable */
   async read(ids: readonly string[]): Promise<(Date | null)[]> {
     if (ids.length === 0) return [];
     const minutes = await this.#redis.hmget(this.#key, ...ids);
     return minutes.map((minute) => (minute === null ? null : new Date(Number(minute) * minuteMs)));
   }
 
-  /** Removes the record of a deleted key. @throws while Redis is unavailable */
+  /** Removes the record of a deleted key. @throws if Redis is unavailable */
   async forget(id: string): Promise<void> {
     await this.#redis.hdel(this.#key, id);
   }

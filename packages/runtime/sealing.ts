@@ -110,7 +110,7 @@ export function secondFactorContext(factorId: string): string {
   return `second factor ${factorId}`;
 }
 
-/** Context of the private key by which push services know the installation. */
+/** Context of the VAPID private key of the installation. */
 export const pushKeyContext = 'push key';
 
 /** Reads ENCRYPTION_KEYS, else the file `encryption-key` in the data directory; empty when there is neither. */

@@ -72,14 +72,14 @@ export async function acknowledge(context: AcknowledgementContext, job: QueuedAc
   }
 }
 
-/** Records an acknowledgement at once if a request of this process waits for it; its job then changes nothing. */
+/** Records an acknowledgement at once if a request of this process waits for it. Its queued job is then a no-op. */
 export async function acknowledgeWatched(context: AcknowledgementContext, text: string): Promise<void> {
   try {
     const job = JSON.parse(text) as QueuedAcknowledgement;
     const { id } = parseAcknowledgement(job.text) ?? {};
     if (id !== undefined && context.events.isWatched(id)) await acknowledge(context, job);
   } catch (error) {
-    context.logger.debug({ err: error }, 'acknowledgement not recorded yet; its job follows');
+    context.logger.debug({ err: error }, 'published acknowledgement not recorded; leaving it to the queue');
   }
 }
 

@@ -34,9 +34,9 @@ export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
   /** Starts a watch; call it before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
-  /** Whether a request of this process watches a command. */
+  /** Tests whether a request of this process watches a command. */
   isWatched(commandId: string): boolean;
-  /** Calls `listener` with each acknowledgement that a broker or gateway receives; its job in the queue comes later. */
+  /** Calls `listener` with each acknowledgement that a broker or gateway publishes, before its job is processed. */
   onAcknowledgement(listener: (text: string) => void): void;
   close(): void;
 }

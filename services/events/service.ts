@@ -16,7 +16,7 @@ import { sendTestEvent, WebhookDeliveries } from './delivery/webhook-deliveries.
 import { notificationRoutes, operatorNotificationRoutes } from './notifications/routes.ts';
 import { webhookRoutes } from './registration/routes.ts';
 import { ReportSender } from './reports/report-sender.ts';
-import { operatedScheduleRoutes, scheduleRoutes } from './reports/routes.ts';
+import { operatorScheduleRoutes, scheduleRoutes } from './reports/routes.ts';
 
 /** Maximum attempts in flight to all receivers together. */
 const maxInFlight = 512;
@@ -29,7 +29,7 @@ export interface EventServiceOptions {
   readonly resolve?: ResolveHost;
   /** For a whole attempt. */
   readonly timeLimitMs?: number;
-  /** Between two looks for scheduled reports that are due. */
+  /** Interval between checks for due reports. */
   readonly reportIntervalMs?: number;
 }
 
@@ -65,7 +65,7 @@ export function createEventService({
       const kept = answersIn(db, await readEncryptionKeys(config));
       const ofApplications = [webhookRoutes(routes), notificationRoutes(routes), scheduleRoutes(schedules)];
       await tokenRoutes(http, accounts, ofApplications, kept);
-      const ofOperators = [operatorNotificationRoutes(routes), operatedScheduleRoutes(schedules)];
+      const ofOperators = [operatorNotificationRoutes(routes), operatorScheduleRoutes(schedules)];
       await operatorRoutes(http, { accounts, adminToken, kept }, ofOperators);
       onStop('scheduled reports', () => sender?.stop());
       onStop('webhook deliveries', () => deliveries.stop());

@@ -149,7 +149,7 @@ async function requireOwn(db: Database, applicationId: number, settings: GbfsSet
     geofenceIds,
     geofences,
     'geofencing.zones.*.geofenceId',
-    'must be a geofence of the application, and no corridor',
+    'must be a geofence of the application other than a corridor',
   );
   requireAll(vehicleIds, vehicles, 'vehicleIds.*', 'must be a vehicle of the application');
   requireAll(shortIds, spots, 'stations.*', 'must be the short id of a parking spot with coordinates');

@@ -1,4 +1,4 @@
-import { fromCell, hasAnswer, storeAddress, wantedAddresses } from '@odograph/database/addresses';
+import { fromCell, geocodingQueueKey, hasAnswer, storeAddress } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -15,7 +15,7 @@ type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The properties of the first feature of a GeoJSON answer. */
+/** Returns the properties of the first feature of a GeoJSON response. */
 function firstProperties(answer: Members): Members {
   const { features } = answer;
   return membersOf(membersOf(Array.isArray(features) ? features[0] : undefined)['properties']);
@@ -23,7 +23,7 @@ function firstProperties(answer: Members): Members {
 
 const joinTexts = (separator: string, ...texts: unknown[]): string => texts.map(textOf).filter(Boolean).join(separator);
 
-/** The wire formats: the path and the query of a reverse search, and the address in its answer. */
+/** The supported APIs: path and query of a reverse search, and how to read the address from the response. */
 const kinds = {
   // https://github.com/komoot/photon, "Reverse geocode a coordinate"
   photon: {
@@ -49,21 +49,21 @@ const kinds = {
 } as const;
 type Kind = keyof typeof kinds;
 
-/** Makes one short line of text from a foreign server safe to store and to show. */
+/** Reduces untrusted text to one short line without control characters. */
 const toLine = (text: string): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
     .trim()
     .slice(0, maxAddressLength);
 
-/** Reads a JSON answer. @throws Error for a status, size or form that is not expected */
+/** Reads a JSON response. @throws Error for an unexpected status, size or format */
 async function readAnswer(response: Response): Promise<Members> {
-  if (!response.ok) throw new Error(`the geocoder answers ${response.status}`);
+  if (!response.ok) throw new Error(`the geocoder responded with status ${response.status}`);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the geocoder answers more than ${maxAnswerBytes} bytes`);
+    if (bytes > maxAnswerBytes) throw new Error(`the response of the geocoder exceeds ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return membersOf(JSON.parse(Buffer.concat(chunks).toString()));
@@ -78,10 +78,9 @@ interface GeocoderOptions {
 }
 
 /**
- * Asks the geocoder of GEOCODER_URL for the places that somebody looked at (packages/database/addresses.ts), the newest first.
- * All processes together send GEOCODER_REQUESTS_PER_SECOND at most. A place without an answer is asked for when it is
- * looked at again.
- * @returns a function that stops it
+ * Geocodes the queued cells (packages/database/addresses.ts), newest first, with the geocoder of GEOCODER_URL. All processes
+ * share the rate limit GEOCODER_REQUESTS_PER_SECOND. A failed cell is dropped from the queue until it is requested again.
+ * @returns a function that stops geocoding
  */
 export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOptions): () => Promise<void> {
   const { GEOCODER_URL: url, GEOCODER_KIND: kind, QUEUE_PREFIX: prefix } = config;
@@ -95,10 +94,10 @@ export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOp
   });
   const failures = new BackgroundFailures({ geocoder: 'addresses are missing' }, logger, counter);
   const stopping = new AbortController();
-  const turn = async (): Promise<void> => {
+  const tick = async (): Promise<void> => {
     try {
       if ((await redis.set(`${prefix}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) === null) return;
-      const [wanted] = await redis.zpopmax(wantedAddresses(prefix));
+      const [wanted] = await redis.zpopmax(geocodingQueueKey(prefix));
       if (wanted === undefined) return;
       const [latitude = 0, longitude = 0] = wanted.split(',').map(Number);
       if (await hasAnswer(db, [latitude, longitude])) return;
@@ -111,7 +110,7 @@ export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOp
   };
   let running = Promise.resolve();
   const timer = setInterval(() => {
-    running = running.then(turn);
+    running = running.then(tick);
   }, pauseMs);
   return async () => {
     clearInterval(timer);
@@ -120,7 +119,7 @@ export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOp
   };
 }
 
-/** Asks for the address of a position. @returns an empty text when there is none. @throws Error */
+/** Requests the address of a position. @returns an empty string if there is none @throws Error if the request fails */
 async function askGeocoder(
   url: string,
   kind: Kind,

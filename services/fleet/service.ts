@@ -41,7 +41,7 @@ const resources: readonly FleetRoutes[] = [
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */
 const accountsPerAddress = 3;
 
-/** Of a million codes, three are right at a time: a day of guessing finds one with a probability of 0.1 %. */
+/** Three of a million codes are valid at any time: a day of guessing succeeds with a probability of 0.1 %. */
 const maxWrongCodesPerHour = 10;
 const hourMs = 3_600_000;
 

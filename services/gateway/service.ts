@@ -27,7 +27,7 @@ import { listenForTeltonika } from './teltonika/listen.ts';
 
 /** Lease of a claimed command; longer than any command may take. */
 const claimSeconds = 600;
-/** More than the statements of this service. */
+/** Exceeds the number of distinct statements of this service. */
 const preparedStatements = 64;
 
 /**

@@ -8,14 +8,14 @@ const times = { checkMs: 10_000, failsAfterMs: 60_000, pauseMs: 3_600_000 };
 
 interface Fault {
   readonly sinceMs: number;
-  /** The same while the mail is repeated. */
+  /** Idempotency key, the same for all retries of the e-mail. */
   readonly key: string;
   isReported: boolean;
 }
 
 /**
- * Mails ALERT_EMAIL a part of this process whose state in /health has failed for a minute: once until it recovers, and at most
- * once an hour. The mail server may be away; a mail that fails is repeated at the next check, and lost if the process ends.
+ * Sends an e-mail to ALERT_EMAIL when a service of this process has been failing in /health for a minute: once per failure,
+ * and at most hourly for each service. A failed e-mail is retried at the next check, and lost if the process ends.
  */
 export function watchHealth(
   { config, logger, onStop }: Pick<ServiceHost, 'logger' | 'onStop'> & { readonly config: Config },
@@ -47,9 +47,7 @@ export function watchHealth(
   let timer: NodeJS.Timeout;
   let isStopped = false;
   const run = async (): Promise<void> => {
-    await check().catch((error: unknown) =>
-      logger.warn({ err: error }, 'alert of a failing service not sent; retrying'),
-    );
+    await check().catch((error: unknown) => logger.warn({ err: error }, 'health alert not sent; retrying'));
     if (!isStopped) timer = setTimeout(() => void run(), checkMs);
   };
   timer = setTimeout(() => void run(), checkMs);

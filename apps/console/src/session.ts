@@ -69,7 +69,7 @@ export const isUnlimited = (): boolean => operator()?.limited === false;
 /** Whether the person may change the map of the console. */
 export const mayChangeMap = (): boolean => isUnlimited() && hasRole('administrator');
 
-/** Whether the person only sees the profile, because a password or a second factor is due there. */
+/** Tests whether the user is confined to the profile until the password is changed or a second factor added. */
 export const isConfinedToProfile = (): boolean => {
   const signedIn = person();
   return signedIn?.mustChangePassword === true || (signedIn?.kind === 'operator' && signedIn.mustAddSecondFactor);

@@ -118,10 +118,10 @@ interface FieldRule {
 type Group = 'location' | 'status' | 'electric' | 'fleet' | 'alarms';
 const groups: readonly Group[] = ['location', 'status', 'electric', 'fleet', 'alarms'];
 
-/** Group and name of a field of a reading. */
+/** The group and name of a field of a reading. */
 type Place = readonly [group: Group, field: string];
 
-/** The fields of a format by their own names. `preferred` are the fields before it that have the same place. */
+/** Fields of a format by source name. `preferred` lists the earlier fields that map to the same field of a reading. */
 export type FieldTable = ReadonlyMap<
   string,
   FieldRule & { readonly place?: Place; readonly preferred: readonly string[] }
@@ -151,7 +151,7 @@ export function readFieldTable(file: URL): FieldTable {
 function placeOf(to: string): Place {
   const [name, field = ''] = to.split('.');
   const group = groups.find((one) => one === name);
-  if (group === undefined) throw new Error(`${to} is no place in a reading`);
+  if (group === undefined) throw new Error(`${to} is not a field of a reading`);
   return [group, field];
 }
 

@@ -88,7 +88,7 @@ export function requireSuspended(authorization: AuthorizationTimes, now: Date): 
 }
 
 export const route = { tags: ['bluetooth authorizations'] };
-/** Operators who only read, and API keys without the scope of commands, must not open vehicles. */
+/** Rejects read-only operators and API keys without the scope `commands`, which must not open vehicles. */
 export const opensVehicles = { right: ['operator', 'application'] as Right, scope: 'commands' } as const;
 
 export const dates = {

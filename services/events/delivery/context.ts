@@ -16,7 +16,7 @@ export type AttemptOutcome =
   | 'timeout'
   | 'unreachable'
   | 'forbidden'
-  /** Left to a digest. */
+  /** Deferred to the next digest. */
   | 'held';
 
 /** The result of one attempt. */
@@ -48,15 +48,15 @@ export interface DeliveryContext {
 /** Posts an event to the receiver of a webhook, signed. */
 export type PostEvent = (event: Pick<PlatformEvent, 'id' | 'json'>) => Promise<Attempt>;
 
-/** Chooses the events of a page that are delivered; the others are skipped for good. */
+/** Selects the events of a page to deliver; the others are skipped permanently. */
 export type SelectEvents = (events: readonly PlatformEvent[]) => Promise<readonly PlatformEvent[]>;
 
 /** The connections to a receiver. */
 export interface OpenedReceiver {
   readonly post: PostEvent;
-  /** Without it, all events of the vehicles of the webhook. */
+  /** Filters events; by default all events of the webhook's vehicles are delivered. */
   readonly select?: SelectEvents;
-  /** Does what is due, a few times a second. Never throws. */
+  /** Runs due work; called a few times a second. Never throws. */
   tick?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -203,7 +203,7 @@ export interface PostOptions {
   readonly addresses: AddressRules;
   /** For a whole attempt. */
   readonly timeLimitMs: number;
-  /** Undefined without SMTP_URL. */
+  /** Undefined if SMTP_URL is not set. */
   readonly mailer: Mailer | undefined;
   /** PUBLIC_URL. */
   readonly publicUrl: string | undefined;

@@ -193,7 +193,7 @@ async function replayOne(
   return error;
 }
 
-/** Posts an event of type webhook.test or notification.test once, whatever the state of the receiver, and logs the attempt. */
+/** Sends a webhook.test or notification.test event once, regardless of the receiver's state, and logs the attempt. */
 export async function sendTestEvent(
   context: Opener,
   options: PostOptions,

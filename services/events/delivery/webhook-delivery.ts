@@ -20,14 +20,14 @@ function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
   return new Set(eventTypes.filter((type) => selected.has(type)));
 }
 
-/** The types that a notification tells: readings are too many, and other notifications may escalate to it. */
-function toldTypesOf(patterns: readonly string[]): ReadonlySet<EventType> {
+/** Expands the event types of a notification: excludes readings, which are too frequent, and includes escalations. */
+function notifiedTypesOf(patterns: readonly string[]): ReadonlySet<EventType> {
   const types = new Set([...typesOf(patterns), 'alarm.escalated' as const]);
   types.delete('reading.stored');
   return types;
 }
 
-/** Whether an event needs no further attempt. */
+/** Tests whether an event needs no further attempt. */
 const isDone = ({ outcome }: Attempt): boolean => outcome === 'delivered' || outcome === 'held';
 
 /** @param cursor right before the event */
@@ -66,7 +66,7 @@ export class WebhookDelivery implements SlotUser {
     this.#context = context;
     this.#webhook = webhook;
     this.#post = post;
-    const types = webhook.url === undefined ? toldTypesOf(webhook.types) : typesOf(webhook.types);
+    const types = webhook.url === undefined ? notifiedTypesOf(webhook.types) : typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
     this.#read = async (request) => {

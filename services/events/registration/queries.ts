@@ -36,7 +36,7 @@ async function setVehicles(db: Database, applicationId: number, id: string, vehi
 /**
  * Creates a webhook whose first event is the first one after `position`.
  * @param lease of this process, which delivers to it
- * @param secret sealed with it: what signs deliveries, or the settings of the channel of a notification
+ * @param secret to be sealed: the signing secret of a webhook, or the channel settings of a notification
  * @throws Failure TOO_MANY, UNKNOWN_VEHICLE
  */
 export async function createWebhook(
@@ -59,14 +59,15 @@ export async function createWebhook(
           where application_id = ${applicationId} and (url is null) = ${url === null}) < ${maxWebhooks}
       returning id`,
   );
-  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxWebhooks} of them`);
+  if (!row)
+    throw new Failure('TOO_MANY', `an application has at most ${maxWebhooks} webhooks and as many notifications`);
   const sealed = sealer.seal(Buffer.from(secret), webhookSecretContext(row.id));
   await sql`update webhook set sealed_secret = ${sealed} where id = ${row.id}`.execute(db);
   await setVehicles(db, applicationId, row.id, vehicleIds);
   return { id: row.id, secret };
 }
 
-/** Locks a webhook, or a notification, for a change. @throws Failure NOT_FOUND, also for one of another application */
+/** Locks a webhook or notification for a change. @throws Failure NOT_FOUND, also if it belongs to another application */
 export async function lockWebhook(
   db: Database,
   applicationId: number,
@@ -152,7 +153,7 @@ export async function findWebhook(db: Database, applicationId: number, id: strin
   return webhook;
 }
 
-/** Writes a page of attempts, the newest first, and its continuation. @param path of the list */
+/** Reads a page of attempts as JSON, newest first, and the next page. @param path of the list */
 export async function pageOfDeliveries(
   db: Database,
   path: string,

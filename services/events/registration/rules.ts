@@ -16,7 +16,7 @@ export function requireApplication({ userId }: Caller): void {
 }
 
 /**
- * Checks an URL that an application chose as far as its text shows; the addresses of a host are checked at each connection.
+ * Validates the text of a URL that an application chose. The addresses of its host are checked at each connection.
  * @returns it as it is sent to, without its fragment
  * @throws Failure INVALID_PARAMETER
  */
@@ -24,7 +24,7 @@ export function requireUrl(text: string, rules: AddressRules, field = 'url'): st
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidParameter(field, 'must be an https URL');
   if (url.username !== '' || url.password !== '') {
-    throw invalidParameter(field, 'must hold no user name');
+    throw invalidParameter(field, 'must not contain a user name');
   }
   try {
     requireLiteralPermitted(url, rules);

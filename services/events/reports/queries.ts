@@ -46,7 +46,7 @@ export async function findOwner(db: Database, id: string): Promise<number> {
   return rows[0].owner;
 }
 
-/** Deletes a schedule and the list of what it sent. */
+/** Deletes a schedule and its list of sent reports. */
 export async function deleteSchedule(db: Database, id: string): Promise<void> {
   await sql`delete from report_schedule where id = ${id}::uuid`.execute(db);
 }

@@ -14,14 +14,14 @@ interface SenderOptions {
   readonly mailer: Mailer;
   readonly failures: FailureReports<'reports'>;
   readonly clock: () => Date;
-  /** Between two looks for what is due. */
+  /** Interval between checks for due reports. */
   readonly intervalMs: number;
 }
 
 /**
- * Sends the reports that are due, and looks for late data in those that were sent. The key of a row makes each due time one
- * report. The outcome of a message is stored after the mail server has accepted it: a process that stops in between sends it
- * again, with the same Message-ID.
+ * Sends due reports, and checks sent reports for late data. The primary key of `sent_report` ensures one report for each due
+ * time. Delivery is at least once: a process that stops after the mail server accepted a message, but before it recorded
+ * that, leaves the message to be sent again with the same Message-ID.
  */
 export class ReportSender {
   readonly #options: SenderOptions;
@@ -36,7 +36,7 @@ export class ReportSender {
     this.#loop = this.#run();
   }
 
-  /** Resolves when the message in flight is sent. */
+  /** Stops after the message in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
@@ -60,12 +60,12 @@ export class ReportSender {
     const { db, clock } = this.#options;
     await sent.planReports(db, clock());
     for (;;) {
-      const report = this.#stopping.signal.aborted ? undefined : await sent.takeReport(db, clock());
+      const report = this.#stopping.signal.aborted ? undefined : await sent.leaseReport(db, clock());
       if (report === undefined) break;
       await this.#send(report);
     }
     for (;;) {
-      const report = this.#stopping.signal.aborted ? undefined : await sent.takeSentReport(db, clock());
+      const report = this.#stopping.signal.aborted ? undefined : await sent.claimSentReport(db, clock());
       if (report === undefined) break;
       await sent.compareTotals(db, report, await readTotals(db, report.kind, report.scope), clock());
     }
@@ -83,13 +83,13 @@ export class ReportSender {
     }
   }
 
-  /** Sends to the recipients that are left. One that is refused does not keep the others waiting. */
+  /** Sends to the remaining recipients; a rejected recipient does not delay the others. */
   async #sendToAll(report: sent.ScheduledReport): Promise<void> {
     const { db, mailer, clock } = this.#options;
     const { kind, format, language, scope, scheduleId, dueAt, recipients, accepted } = report;
     const content = await readReport(db, kind, scope, maxFileRows[format]);
     const file = await writeReportFile({ report: content, format, language });
-    if (accepted.length === 0) await sent.keepTotals(db, report, totalsOf(content));
+    if (accepted.length === 0) await sent.storeTotals(db, report, totalsOf(content));
     const texts = readTexts(language);
     const [, days = ''] = /-(\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d)\./.exec(file.name) ?? [];
     const [from, until] = [days.slice(0, 10), days.slice(11)];

@@ -14,14 +14,14 @@ import * as schemas from './schemas.ts';
 
 interface ScheduleRoutes {
   readonly db: Kysely<Tables>;
-  /** Whether SMTP_URL is set. */
+  /** Whether a mail server is configured. */
   readonly hasMail: boolean;
 }
 
 const Deleted = Type.Object({ deleted: Succeeded }, { title: 'Deleted' });
 const Schedules = Type.Object({ schedules: Type.Array(schemas.Schedule) }, { title: 'ReportSchedules' });
 const SentReports = Type.Object({ reports: Type.Array(schemas.SentReport) }, { title: 'SentReports' });
-/** A schedule sends data of an application elsewhere, so an operator needs the role that manages its keys. */
+/** Schedules send application data to third parties, so operators need the same right as for API keys. */
 const config = { right: ['administrator', 'application'] as const };
 const route = { tags: ['reports'] };
 const summaries = {
@@ -32,9 +32,9 @@ const summaries = {
 };
 
 async function create({ db, hasMail }: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {
-  if (!hasMail) throw invalidParameter('recipients', 'get no e-mail: SMTP_URL is not set');
+  if (!hasMail) throw invalidParameter('recipients', 'require the setting SMTP_URL');
   if (given.timeZone !== undefined && !isTimeZone(given.timeZone)) {
-    throw invalidParameter('timeZone', 'must be a name of the IANA database');
+    throw invalidParameter('timeZone', 'must be an IANA time zone');
   }
   readTexts(given.language);
   return db.transaction().execute(async (trx) => {
@@ -53,7 +53,7 @@ async function remove({ db }: ScheduleRoutes, origin: AuditOrigin, id: string) {
   return { deleted: true };
 }
 
-/** Schedules of reports, for applications. */
+/** Registers the routes of report schedules for applications. */
 export function scheduleRoutes(options: ScheduleRoutes): RoutePlugin {
   const { db } = options;
   const path = '/v1/x/report-schedules';
@@ -99,8 +99,8 @@ export function scheduleRoutes(options: ScheduleRoutes): RoutePlugin {
   };
 }
 
-/** The same for operators, as the command line uses it. */
-export function operatedScheduleRoutes(options: ScheduleRoutes): RoutePlugin {
+/** Registers the same routes for operators, as the CLI uses them. */
+export function operatorScheduleRoutes(options: ScheduleRoutes): RoutePlugin {
   const { db } = options;
   const path = '/v1/x/admin/report-schedules';
   const findOwner = async (operator: Operator, id: string) => {

@@ -7,11 +7,11 @@ import type { VehicleTotals } from '@odograph/reports/report';
 import type { ReportScope } from '@odograph/reports/scope';
 import { type Kysely, sql } from 'kysely';
 
-/** Time for which nobody else takes a report that is being sent. */
+/** Lease of a report that is being sent. */
 const leaseMinutes = 10;
-/** With the pauses between them, about a day. */
+/** With the back-off between attempts, about a day. */
 const maxAttempts = 30;
-/** How long late data is looked for, and how often. */
+/** How long and how often a sent report is checked for late data. */
 const watchDays = 31;
 const checkMinutes = 60;
 
@@ -47,7 +47,7 @@ function toReport({ from_us, until_us, time_zone: timeZone, group_id: group, ...
   return { ...report, scope };
 }
 
-/** Adds the reports that are due, one for each time since the last call, and finds the next time of their schedules. */
+/** Inserts due reports, one for each elapsed due time, and advances the schedules. */
 export async function planReports(db: Kysely<Tables>, now: Date): Promise<void> {
   await sql`with due as (select report_schedule.* from report_schedule
       join application on application.id = application_id and application.deleted_at is null and moving_since is null
@@ -61,8 +61,8 @@ export async function planReports(db: Kysely<Tables>, now: Date): Promise<void> 
     from due where report_schedule.id = due.id`.execute(db);
 }
 
-/** Takes the next report to send; another process takes it if this one does not end within ten minutes. */
-export async function takeReport(db: Kysely<Tables>, now: Date): Promise<ScheduledReport | undefined> {
+/** Leases the next report to send. After ten minutes without an outcome, another process may lease it. */
+export async function leaseReport(db: Kysely<Tables>, now: Date): Promise<ScheduledReport | undefined> {
   const { rows } = await sql<ReportRow>`with next as (select schedule_id, due_at from sent_report
       join application on application.id = application_id and application.deleted_at is null and moving_since is null
       where state = 'due' and next_attempt_at <= ${now} order by next_attempt_at limit 1
@@ -75,13 +75,13 @@ export async function takeReport(db: Kysely<Tables>, now: Date): Promise<Schedul
   return rows[0] && toReport(rows[0]);
 }
 
-const isReport = ({ scheduleId, dueAt }: ScheduledReport) =>
+const matchesReport = ({ scheduleId, dueAt }: ScheduledReport) =>
   sql<boolean>`schedule_id = ${scheduleId}::uuid and due_at = ${dueAt}::timestamptz`;
 
-/** Keeps the totals of a report before it is sent to the first recipient. */
-export async function keepTotals(db: Kysely<Tables>, report: ScheduledReport, totals: VehicleTotals): Promise<void> {
+/** Stores the totals of a report, for later comparison, before the first recipient is sent to. */
+export async function storeTotals(db: Kysely<Tables>, report: ScheduledReport, totals: VehicleTotals): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    await sql`delete from sent_report_vehicle where ${isReport(report)}`.execute(trx);
+    await sql`delete from sent_report_vehicle where ${matchesReport(report)}`.execute(trx);
     await sql`insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals)
       select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle_id, totals
       from unnest(${[...totals.keys()]}::integer[], ${[...totals.values()].map((one) => JSON.stringify(one))}::jsonb[])
@@ -89,19 +89,19 @@ export async function keepTotals(db: Kysely<Tables>, report: ScheduledReport, to
   });
 }
 
-/** Records that the mail server has accepted the message to a recipient. */
+/** Records that the mail server accepted the message to a recipient, and renews the lease. */
 export async function markAccepted(db: Kysely<Tables>, report: ScheduledReport, to: string, now: Date): Promise<void> {
   await sql`update sent_report set accepted = accepted || ${to}::text, sent_at = coalesce(sent_at, ${now}), last_error = null,
-    next_attempt_at = ${now}::timestamptz + make_interval(mins => ${leaseMinutes}) where ${isReport(report)}`.execute(
+    next_attempt_at = ${now}::timestamptz + make_interval(mins => ${leaseMinutes}) where ${matchesReport(report)}`.execute(
     db,
   );
 }
 
 export async function markSent(db: Kysely<Tables>, report: ScheduledReport, now: Date): Promise<void> {
-  await sql`update sent_report set state = 'sent', checked_at = ${now} where ${isReport(report)}`.execute(db);
+  await sql`update sent_report set state = 'sent', checked_at = ${now} where ${matchesReport(report)}`.execute(db);
 }
 
-/** Records a failed attempt. The next one is after 1, 2, 4, … at most 60 minutes; after 30, or if it is useless, none is. */
+/** Records a failed attempt. Retries back off from 1 to 60 minutes, and end after 30 attempts or a permanent failure. */
 export async function markFailed(
   db: Kysely<Tables>,
   report: ScheduledReport,
@@ -111,11 +111,11 @@ export async function markFailed(
   await sql`update sent_report set last_error = ${message},
     next_attempt_at = ${now}::timestamptz + make_interval(mins => least(60, 2 ^ least(attempts - 1, 6))::integer),
     state = case when ${isFinal}::boolean or attempts >= ${maxAttempts} then 'failed' else 'due' end
-    where ${isReport(report)}`.execute(db);
+    where ${matchesReport(report)}`.execute(db);
 }
 
-/** Takes a report that was sent, to look for late data: each once an hour, for 31 days. */
-export async function takeSentReport(db: Kysely<Tables>, now: Date): Promise<ScheduledReport | undefined> {
+/** Claims a sent report to check for late data: each one hourly, for 31 days. */
+export async function claimSentReport(db: Kysely<Tables>, now: Date): Promise<ScheduledReport | undefined> {
   const { rows } = await sql<ReportRow>`with next as (select schedule_id, due_at from sent_report
       where state = 'sent' and due_at > ${now}::timestamptz - make_interval(days => ${watchDays})
         and checked_at <= ${now}::timestamptz - make_interval(mins => ${checkMinutes})
@@ -127,7 +127,7 @@ export async function takeSentReport(db: Kysely<Tables>, now: Date): Promise<Sch
   return rows[0] && toReport(rows[0]);
 }
 
-/** Compares the totals of a report with what was sent, and marks it as outdated if they differ. */
+/** Compares current totals with those that were sent, and marks the report as outdated if they differ. */
 export async function compareTotals(
   db: Kysely<Tables>,
   report: ScheduledReport,
@@ -142,7 +142,7 @@ export async function compareTotals(
             select key, coalesce((sent.totals ->> key)::float8, 0) as old, coalesce((current.totals ->> key)::float8, 0) as new
             from jsonb_object_keys(coalesce(sent.totals, '{}') || coalesce(current.totals, '{}')) as key) as pair
           where old <> new) as changes
-      from current full join (select * from sent_report_vehicle where ${isReport(report)}) as sent
+      from current full join (select * from sent_report_vehicle where ${matchesReport(report)}) as sent
         on sent.vehicle_id = current.vehicle_id),
     stored as (insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals, changes)
       select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle_id, was, changes
@@ -150,5 +150,5 @@ export async function compareTotals(
       on conflict (schedule_id, due_at, vehicle_id) do update set changes = excluded.changes
         where sent_report_vehicle.changes is distinct from excluded.changes)
     update sent_report set outdated_at = coalesce(outdated_at, ${now})
-    where ${isReport(report)} and exists (select from compared where changes is not null)`.execute(db);
+    where ${matchesReport(report)} and exists (select from compared where changes is not null)`.execute(db);
 }

@@ -64,10 +64,10 @@ const CreatedKey = Type.Object(
 );
 const KeyList = Type.Object({ apiKeys: Type.Array(ListedKey) }, { title: 'ApiKeys' });
 
-/** API keys of an application: routes for the application itself, and for operators. */
+/** Routes for the API keys of an application, for the application itself and for operators. */
 export const apiKeys: FleetRoutes = { token: [addOwnRoutes], operator: [addOperatorRoutes] };
 
-/** An API key that made others would outlive its own end. @throws Failure UNAUTHORIZED for a user or an API key */
+/** Rejects users and API keys: a key that could create keys would survive its revocation. @throws Failure UNAUTHORIZED */
 function requireApplication({ userId, apiKey }: Caller): void {
   if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'API keys belong to the application, not to a user');
   requireNoKey(apiKey);
@@ -156,15 +156,15 @@ function requireNetworks(networks: readonly string[]): void {
   if (!networks.every(isNetwork)) throw invalidParameter('networks', 'must be networks, such as 192.0.2.0/24');
 }
 
-/** Reads when a new key expires; null for never. @throws Failure INVALID_PARAMETER */
+/** Parses the expiry of a new key. @returns null if it does not expire @throws Failure INVALID_PARAMETER */
 function readExpiry(expiresAt: Timestamp | undefined): Date | null {
   if (expiresAt === undefined) return null;
   const date = new Date(Number(parseTimestamp('expiresAt', expiresAt) / 1000n));
-  if (date.getTime() <= Date.now()) throw invalidParameter('expiresAt', 'lies in the past');
+  if (date.getTime() <= Date.now()) throw invalidParameter('expiresAt', 'is in the past');
   return date;
 }
 
-/** Locks an application, so that concurrent creations do not pass the limit together. @returns its appId */
+/** Locks an application, so that concurrent requests cannot exceed the limit. @returns its appId */
 async function lockForCreation(db: Database, applicationId: number): Promise<string> {
   const application = await db
     .selectFrom('application')
@@ -179,7 +179,7 @@ async function lockForCreation(db: Database, applicationId: number): Promise<str
   return application.app_id;
 }
 
-const nameIsTaken = 'the application has an API key of this name already, in upper or lower case';
+const nameIsTaken = 'the application already has an API key with this name, ignoring case';
 
 /** Creates an API key of the application `origin.chain`. @throws Failure ALREADY_EXISTS, TOO_MANY, INVALID_PARAMETER */
 async function createKey(
@@ -225,7 +225,7 @@ async function listKeys({ db, redis, config }: Fleet, applicationId: number): Pr
   }));
 }
 
-/** Deletes an API key that the operator sees. @throws Failure NOT_FOUND */
+/** Deletes an API key that is visible to the operator. @throws Failure NOT_FOUND */
 async function deleteKey(
   { db, redis, config }: Fleet,
   operator: Pick<Operator, 'applicationIds'>,
@@ -239,7 +239,7 @@ async function deleteKey(
     await trx.deleteFrom('api_key').where('id', '=', id).execute();
     await auditChange(trx, originIn(row.applicationId), 'api-key.delete', `api-key:${row.name}`);
   });
-  // Only the time of its last use remains without it.
+  // Redis holds only the time of last use, so the key is deleted even if this fails.
   await new ApiKeyUses(redis, config.QUEUE_PREFIX).forget(id).catch(() => undefined);
 }
 

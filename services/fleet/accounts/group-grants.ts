@@ -11,7 +11,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { GroupId } from '../groups/schemas.ts';
 import { applicationOf, Role, UserId, UserPath } from './users.ts';
 
-/** The operator's routes for grants of groups. The database derives the access to vehicles from them, and ends it. */
+/** Operator routes for group grants. Database triggers derive access to vehicles from them. */
 export const groupGrants: FleetRoutes = { operator: [addGroupGrants] };
 
 function addGroupGrants(http: Http, { db }: Fleet): void {

@@ -11,25 +11,25 @@ import { hashPassword } from './passwords.ts';
 import { endSignIns } from './sessions.ts';
 import type { OperatorAccount } from './sign-in.ts';
 
-/** A person as an identity provider describes it. */
+/** The claims of an identity provider about a person. */
 export interface Identity {
-  /** Issuer and subject, which together never change. */
+  /** Issuer and subject, which together are stable and unique. */
   readonly subject: string;
   readonly name: string;
   readonly groups: readonly string[];
-  /** The session at the provider. */
+  /** The session ID at the provider. */
   readonly sid?: string;
 }
 
-/** What a group of the provider may do. */
+/** The role that a group at the provider confers. */
 interface GroupRole {
   readonly group: string;
   readonly role: OperatorRole;
-  /** Empty for all. */
+  /** The permitted applications; empty for all. */
   readonly appIds: readonly string[];
 }
 
-/** Reads OIDC_ROLES: `GROUP=ROLE` or `GROUP=ROLE:APPID+APPID`, separated by commas. */
+/** Parses OIDC_ROLES: `GROUP=ROLE` or `GROUP=ROLE:APPID+APPID`, separated by commas. */
 export function parseGroupRoles(setting: string): GroupRole[] {
   return setting.split(',').map((one) => {
     const [, group = '', role = '', appIds] = /^(.+)=(\w+)(?::(.+))?$/.exec(one.trim()) ?? [];
@@ -38,9 +38,9 @@ export function parseGroupRoles(setting: string): GroupRole[] {
 }
 
 /**
- * Creates or changes the operator of an identity, with the role and the applications of the first group of OIDC_ROLES that
- * it is in. Without such a group, the operator is deleted.
- * @throws Failure UNAUTHORIZED without a group; ALREADY_EXISTS for the name of an operator with a password
+ * Creates or updates the operator of an identity, with the role and applications of the first matching group of OIDC_ROLES.
+ * Without a match, the operator is deleted.
+ * @throws Failure UNAUTHORIZED without a match; ALREADY_EXISTS if an operator with a password has the name
  */
 export async function admitIdentity(
   { db, config }: Fleet,
@@ -49,7 +49,7 @@ export async function admitIdentity(
 ): Promise<OperatorAccount & { readonly sid: string | undefined }> {
   const access = parseGroupRoles(config.OIDC_ROLES ?? '').find(({ group }) => identity.groups.includes(group));
   const passwordHash = await hashPassword(createSecret());
-  // A failure is returned, not thrown: a throw would roll the deletion back.
+  // Return failures: throwing would roll back the deletion.
   const result = await db.transaction().execute(async (trx) => {
     const known = await lockIdentity(trx, identity.subject);
     const actor = `operator:${known?.name ?? identity.name}`;
@@ -90,7 +90,7 @@ const lockIdentity = (db: Database, subject: string) =>
     .forUpdate()
     .executeTakeFirst();
 
-/** @throws Failure ALREADY_EXISTS, INVALID_PARAMETER for a name that no operator can have */
+/** @throws Failure ALREADY_EXISTS; INVALID_PARAMETER if the name is not a valid operator name */
 async function createIdentity(
   db: Database,
   { name, subject }: Identity,
@@ -103,7 +103,7 @@ async function createIdentity(
   return { id, name, passwordHash };
 }
 
-/** Ends the sessions that began with a session at the provider; without one, all sessions of the person. */
+/** Ends the sessions that belong to a session at the provider; without `sid`, all sessions of the subject. */
 export async function endIdentitySessions(
   db: Database,
   { sid, subject }: { readonly sid?: string; readonly subject?: string },

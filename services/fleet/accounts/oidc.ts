@@ -11,31 +11,31 @@ import { admitIdentity, endIdentitySessions, type Identity } from './identities.
 import { openSession } from './sign-in.ts';
 
 const path = '/v1/x/session/oidc';
-/** The cookie that binds the answer of the provider to the browser that was sent there. */
+/** The cookie that binds the callback to the browser that started the sign-in. */
 const stateCookie = 'odograph_oidc';
 const signInSeconds = 600;
-/** Logout tokens are sent at once (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+/** Logout tokens are short-lived (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
 const maxLogoutTokenSeconds = 300;
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** What the platform keeps while a browser is at the provider. */
-interface Pending {
+/** The state of a sign-in in progress, stored in Redis. */
+interface PendingSignIn {
   readonly verifier: string;
   readonly nonce: string;
-  /** A path of the console. */
+  /** The console path to return to. */
   readonly next: string;
 }
 
-/** The identity provider of the settings. */
+/** The configured identity provider. */
 interface Provider {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** @throws Failure OVERLOADED while the provider does not answer */
+  /** Fetches the provider's metadata once. @throws Failure OVERLOADED if the provider does not respond */
   discover(): Promise<openid.Configuration>;
 }
 
-/** Opens the provider of the settings, whose metadata is read at its first use; undefined without one. */
+/** Creates the configured provider, which fetches its metadata on first use; undefined if none is configured. */
 function openProvider({ config }: Fleet): Provider | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret, PUBLIC_URL } = config;
   if (issuer === undefined || clientId === undefined || PUBLIC_URL === undefined) return undefined;
@@ -45,13 +45,13 @@ function openProvider({ config }: Fleet): Provider | undefined {
     found ??= openid.discovery(new URL(issuer), clientId, secret, undefined, options);
     return found.catch((cause: unknown) => {
       found = undefined;
-      throw new Failure('OVERLOADED', 'the identity provider does not answer', { retryAfterSeconds: 5 }, { cause });
+      throw new Failure('OVERLOADED', 'the identity provider does not respond', { retryAfterSeconds: 5 }, { cause });
     });
   };
   return { issuer, clientId, redirectUri: new URL(`${path}/callback`, PUBLIC_URL).href, discover };
 }
 
-/** The sign-in of operators at an identity provider. */
+/** Routes of the OpenID Connect sign-in of operators. */
 export const oidc: FleetRoutes = { open: [addMethods, addSignIn, addLogout] };
 
 function addMethods(http: Http, { config }: Fleet): void {
@@ -70,7 +70,7 @@ function addMethods(http: Http, { config }: Fleet): void {
   }));
 }
 
-/** Returns a path of the console: everything else would send the browser where the author of a link wants it. */
+/** Restricts a redirect target to paths of the console, to prevent open redirects. */
 export function toConsolePath(next: unknown): string {
   const base = 'http://console.invalid';
   if (typeof next !== 'string' || !next.startsWith('/') || !URL.canParse(next, base)) return '/map';
@@ -96,12 +96,12 @@ function addSignIn(http: Http, fleet: Fleet): void {
   const provider = openProvider(fleet);
   if (provider === undefined) return;
   const { redis, config } = fleet;
-  // Providers add parameters of their own to the answer.
+  // Providers add parameters of their own to the callback.
   const options = { attachValidation: true, schema: { hide: true } };
 
   http.get(path, options, async ({ query }, reply) => {
     const [state, verifier, nonce] = [openid.randomState(), openid.randomPKCECodeVerifier(), openid.randomNonce()];
-    const pending: Pending = { verifier, nonce, next: toConsolePath(Object(query).next) };
+    const pending: PendingSignIn = { verifier, nonce, next: toConsolePath(Object(query).next) };
     const address = openid.buildAuthorizationUrl(await provider.discover(), {
       ...{ redirect_uri: provider.redirectUri, scope: config.OIDC_SCOPE, state, nonce },
       code_challenge: await openid.calculatePKCECodeChallenge(verifier),
@@ -114,10 +114,10 @@ function addSignIn(http: Http, fleet: Fleet): void {
 
   http.get(`${path}/callback`, options, async (request, reply) => {
     const state = readState(request) ?? '';
-    const kept = await redis.getdel(pendingKey(fleet, state));
+    const stored = await redis.getdel(pendingKey(fleet, state));
     try {
-      if (kept === null) throw new Error('the sign-in was not begun in this browser, or too long ago');
-      const { next, ...checks } = JSON.parse(kept) as Pending;
+      if (stored === null) throw new Error('the sign-in was started in another browser, or has expired');
+      const { next, ...checks } = JSON.parse(stored) as PendingSignIn;
       const account = await admitIdentity(
         fleet,
         await findIdentity(provider, request, { ...checks, state }),
@@ -126,18 +126,18 @@ function addSignIn(http: Http, fleet: Fleet): void {
       await openSession(fleet, request, reply, { account, method: 'identity provider', oidcSid: account.sid });
       return await reply.redirect(next, 303);
     } catch (err) {
-      // Not the error itself: its details may hold tokens.
-      request.log.warn({ reason: reasonOf(err) }, 'sign-in with the identity provider failed');
+      // Log only the message: the details of the error may contain tokens.
+      request.log.warn({ reason: reasonOf(err) }, 'sign-in at the identity provider failed');
       return reply.redirect('/sign-in?failed=provider', 303);
     }
   });
 }
 
-/** Exchanges the code of a callback for the identity of the person. @throws Error for an answer that is not valid */
+/** Exchanges the authorization code for the identity. @throws Error if the response is invalid */
 async function findIdentity(
   { issuer, redirectUri, discover }: Provider,
   { url }: FastifyRequest,
-  { verifier, nonce, state }: Omit<Pending, 'next'> & { readonly state: string },
+  { verifier, nonce, state }: Omit<PendingSignIn, 'next'> & { readonly state: string },
 ): Promise<Identity> {
   const address = new URL(redirectUri);
   address.search = new URL(url, redirectUri).search;
@@ -145,7 +145,7 @@ async function findIdentity(
     ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
   });
   const claims = tokens.claims();
-  if (claims === undefined) throw new Error('the identity provider sends no ID token');
+  if (claims === undefined) throw new Error('the identity provider sent no ID token');
   const { sub, sid, preferred_username, email, groups } = claims;
   return {
     subject: `${issuer} ${sub}`,
@@ -155,7 +155,7 @@ async function findIdentity(
   };
 }
 
-/** Back-channel logout: the provider ends sessions. */
+/** Adds the back-channel logout, by which the provider ends sessions. */
 function addLogout(http: Http, fleet: Fleet): void {
   const provider = openProvider(fleet);
   if (provider === undefined) return;
@@ -170,10 +170,10 @@ function addLogout(http: Http, fleet: Fleet): void {
     });
     const { sub, sid, jti = '', nonce, events } = payload;
     if (!(logoutEvent in Object(events)) || nonce !== undefined) throw new Error('not a logout token');
-    if (sub === undefined && typeof sid !== 'string') throw new Error('a logout token without sub and sid');
+    if (sub === undefined && typeof sid !== 'string') throw new Error('the logout token has neither sub nor sid');
     const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(jti).toString('base64url')}`;
     const isFirst = await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds, 'NX');
-    if (isFirst === null) throw new Error('a logout token that was used before');
+    if (isFirst === null) throw new Error('the logout token was replayed');
     return {
       ...(typeof sid === 'string' && { sid }),
       ...(sub !== undefined && { subject: `${provider.issuer} ${sub}` }),
@@ -186,7 +186,7 @@ function addLogout(http: Http, fleet: Fleet): void {
     scope.post(`${path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
       const token = String(Object(request.body).logout_token ?? '');
       const ended = await verify(token).catch((err: unknown) => {
-        request.log.warn({ reason: reasonOf(err) }, 'logout token refused');
+        request.log.warn({ reason: reasonOf(err) }, 'logout token rejected');
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
       });
       await endIdentitySessions(db, ended);

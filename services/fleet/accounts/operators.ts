@@ -17,7 +17,7 @@ import { removeFactor } from './second-factors.ts';
 
 const passwordLength = 20;
 const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$';
-/** Whether an operator may have this name. */
+/** Tests whether a name is a valid operator name. */
 export const isOperatorName = (name: string): boolean => new RegExp(namePattern).test(name);
 const Name = Type.String({
   pattern: namePattern,
@@ -145,7 +145,7 @@ function addChange(http: Http, { db }: Fleet): void {
   });
 }
 
-/** Routes that end the sessions of an operator: resets of password and second factor, sign-out and deletion. */
+/** Adds the routes that end an operator's sessions: password and second factor reset, sign-out and deletion. */
 function addEnds(http: Http, { db }: Fleet): void {
   const change = async (
     request: OperatorRequest & { params: { name: string } },
@@ -227,7 +227,7 @@ export async function limitOperator(db: Database, id: string, applicationIds: re
     select distinct ${id}::uuid, one from unnest(${[...applicationIds]}::integer[]) as one`.execute(db);
 }
 
-/** @throws Failure UNAUTHORIZED for an operator of the identity provider: a password would outlive the role there */
+/** Rejects operators of the identity provider: a password would survive removal there. @throws Failure UNAUTHORIZED */
 async function requirePassword(db: Database, name: string): Promise<void> {
   const operator = await db
     .selectFrom('operator')

@@ -14,15 +14,15 @@ import { passwordMatches } from './passwords.ts';
 import { endOtherSessions, sessionOf } from './sessions.ts';
 import { base32, findTotpStep, totpSecretBytes, totpUri } from './totp.ts';
 
-const recoveryCodes = 10;
+const recoveryCodeCount = 10;
 const recoveryCodeBytes = 10;
 const maxCodeLength = 32;
-/** A code of six digits. Other codes are recovery codes, which are too long to be guessed. */
-const totpForm = /^\d{6}$/;
+/** TOTP codes have six digits. Any other code is a recovery code, which is too long to guess. */
+const totpPattern = /^\d{6}$/;
 
-/** A code of an app, or a recovery code. */
+/** A TOTP code or a recovery code. */
 export const Code = text(1, maxCodeLength, {
-  description: 'six digits of the authenticator app, or a recovery code',
+  description: 'six-digit authenticator code, or a recovery code',
   examples: ['287082'],
   writeOnly: true,
 });
@@ -41,23 +41,23 @@ const RecoveryCodes = Type.Object(
   { title: 'RecoveryCodes' },
 );
 
-/** A person with a password of the platform: an operator or a user. */
+/** The account that owns a second factor: an operator or a user with a password. */
 export type FactorOwner = { readonly operator_id: string } | { readonly user_id: string };
 
 const ownedBy = (owner: FactorOwner): RawBuilder<boolean> =>
   'operator_id' in owner ? sql`operator_id = ${owner.operator_id}` : sql`user_id = ${owner.user_id}`;
 
-/** The second factor of the person who is signed in. */
+/** Routes for the second factor of the signed-in person. */
 export const secondFactors: FleetRoutes = { session: [addEnrolment, addRemoval] };
 
-/** @throws Failure OVERLOADED for a user whose application moves, whose second factor is copied meanwhile */
+/** @throws Failure OVERLOADED if the user's application is being moved, because its second factor is being copied */
 function ownerOf(signedIn: SignedIn): FactorOwner {
   if ('operator' in signedIn) return { operator_id: signedIn.operator.id ?? '' };
   if (signedIn.caller.isMoving) throw applicationMoving();
   return { user_id: signedIn.caller.userId };
 }
 
-/** Names the person as the audit does. */
+/** Returns the audit origin of the signed-in person. */
 function originOf(signedIn: SignedIn, address: string): AuditOrigin {
   if ('operator' in signedIn) return { chain: operatorChain, actor: `operator:${signedIn.operator.name}`, address };
   const { applicationId, userId } = signedIn.caller;
@@ -100,7 +100,7 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
     await factorLimit.attempt({ account: ['second factor', factor.id], address: '' }, () =>
       acceptTotp(db, factor, body.code),
     );
-    const codes = Array.from({ length: recoveryCodes }, createRecoveryCode);
+    const codes = Array.from({ length: recoveryCodeCount }, createRecoveryCode);
     await db.transaction().execute(async (trx) => {
       const { numUpdatedRows } = await trx
         .updateTable('second_factor')
@@ -141,7 +141,7 @@ function addRemoval(http: Http, fleet: Fleet): void {
   });
 }
 
-/** Creates a recovery code: 80 random bits in four groups, so a plain hash of it is strong enough. */
+/** Creates a recovery code of 80 random bits in four groups; it is long enough to be stored as an unsalted hash. */
 function createRecoveryCode(): string {
   return (base32(randomBytes(recoveryCodeBytes)).toLowerCase().match(/.{4}/g) ?? []).join('-');
 }
@@ -163,7 +163,7 @@ async function findFactor(db: Database, sealer: Sealer, owner: FactorOwner): Pro
   return { id: row.id, isConfirmed: row.confirmed_at !== null, secret };
 }
 
-/** Stores a secret in place of one that was not confirmed. @throws Failure ALREADY_EXISTS for a confirmed one */
+/** Stores a secret, replacing an unconfirmed one. @throws Failure ALREADY_EXISTS if one is confirmed */
 async function startEnrolment(db: Database, sealer: Sealer, owner: FactorOwner, secret: Buffer): Promise<void> {
   const id = randomUUID();
   const sealed_secret = sealer.seal(secret, secondFactorContext(id));
@@ -181,7 +181,7 @@ async function startEnrolment(db: Database, sealer: Sealer, owner: FactorOwner, 
 
 const wrongCode = () => new Failure('INVALID_CREDENTIALS', 'the code is wrong', { field: 'code' });
 
-/** Accepts a code of an app once: none of its time step or an earlier one is accepted again. @throws Failure INVALID_CREDENTIALS */
+/** Accepts a TOTP code once, and no code of the same or an earlier time step later. @throws Failure INVALID_CREDENTIALS */
 async function acceptTotp(db: Database, { id, secret }: Factor, code: string): Promise<void> {
   const step = findTotpStep(secret, code, Date.now());
   const accepted =
@@ -208,10 +208,10 @@ async function acceptRecoveryCode(db: Database, { id }: Factor, code: string): P
 }
 
 /**
- * Verifies the second factor of a person whose password was right, if there is one.
- * @returns how the person signs in
- * @throws Failure INVALID_CREDENTIALS; TOO_MANY_REQUESTS for the account, whatever the address, because each attempt shows
- *   that the password is known; SECOND_FACTOR_REQUIRED without a code
+ * Verifies the second factor, if any, after the password was verified.
+ * @returns the method of the sign-in
+ * @throws Failure INVALID_CREDENTIALS; SECOND_FACTOR_REQUIRED without a code; TOO_MANY_REQUESTS for the account across all
+ *   addresses, because an attacker who gets this far knows the password
  */
 export async function acceptCode(
   { db, factorSealer, factorLimit }: Fleet,
@@ -221,7 +221,7 @@ export async function acceptCode(
   const factor = await findFactor(db, factorSealer, owner);
   if (!factor?.isConfirmed) return 'password';
   if (code === undefined) throw new Failure('SECOND_FACTOR_REQUIRED');
-  if (!totpForm.test(code)) {
+  if (!totpPattern.test(code)) {
     await acceptRecoveryCode(db, factor, code);
     return 'recovery code';
   }
@@ -229,7 +229,7 @@ export async function acceptCode(
   return 'code';
 }
 
-/** Removes the second factor of a person, if there is one. */
+/** Removes the second factor of an account, if there is one. */
 export async function removeFactor(db: Database, owner: FactorOwner): Promise<void> {
   await db.deleteFrom('second_factor').where(ownedBy(owner)).execute();
 }
@@ -248,7 +248,7 @@ function findAccount(db: Database, owner: FactorOwner) {
         .executeTakeFirst();
 }
 
-/** Seals the secrets under the newest of ENCRYPTION_KEYS; those that no key opens stay unchanged. */
+/** Reseals the secrets under the newest of ENCRYPTION_KEYS; secrets that no key opens are left unchanged. */
 export async function resealFactors(db: Database, sealer: Sealer): Promise<void> {
   const rows = await db.selectFrom('second_factor').select(['id', 'sealed_secret as sealed']).execute();
   for (const { id, sealed } of rows) {

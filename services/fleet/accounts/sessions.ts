@@ -59,7 +59,7 @@ const ListedSession = Type.Object(
   {
     id: SessionPath.properties.id,
     createdAt: moment('when it began'),
-    usedAt: moment('when it was last in use, to 10 minutes'),
+    usedAt: moment('when it was last used, to 10 minutes'),
     method: word(signInMethods),
     address: Type.String({ description: 'network address of the sign-in', examples: ['192.0.2.17'] }),
     browser: Type.String({ description: 'User-Agent of the sign-in', examples: ['Mozilla/5.0 Firefox/140.0'] }),
@@ -71,7 +71,7 @@ const ListedSession = Type.Object(
 /** The hash of the token of the session that a request belongs to. */
 export const sessionOf = (request: FastifyRequest): Buffer => hashSecret(readSessionToken(request) ?? '');
 
-/** The sessions of a person in browsers, and the password. */
+/** Routes for the browser sessions and the password of a person. */
 export const sessions: FleetRoutes = { session: [addSessionRoutes, addSessionList, addPasswordRoute] };
 
 function addSessionRoutes(http: Http, { db, config }: Fleet): void {
@@ -182,7 +182,7 @@ export async function signOut(db: Database, tokenSha256: Buffer): Promise<void> 
   await endSignIns(db, sql`token_sha256 = ${tokenSha256}`);
 }
 
-/** SQL on the table `sign_in` that is true for the sessions of a person. */
+/** Builds SQL on `sign_in` that is true for the sessions of the signed-in person. */
 function ofPerson(signedIn: SignedIn): RawBuilder<boolean> {
   if ('operator' in signedIn) return sql`sign_in.operator_id = ${signedIn.operator.id}`;
   const { userId } = signedIn.caller;
@@ -205,7 +205,7 @@ async function listSessions(db: Database, signedIn: SignedIn, tokenSha256: Buffe
   }));
 }
 
-/** Ends browser sessions. @param which SQL on the table `sign_in`. @returns their number */
+/** Ends browser sessions. @param which SQL condition on `sign_in` @returns the number of ended sessions */
 export async function endSignIns(db: Database, which: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ ended: number }>`
     with ended as (delete from sign_in where ${which} returning session_id),
@@ -214,7 +214,7 @@ export async function endSignIns(db: Database, which: RawBuilder<unknown>): Prom
   return rows[0]?.ended ?? 0;
 }
 
-/** Ends the other browser sessions of a person whose second factor has changed. @param method of the one that stays */
+/** Ends the other browser sessions after a change of the second factor. @param method of the remaining session */
 export async function endOtherSessions(
   db: Database,
   signedIn: SignedIn,

@@ -29,7 +29,7 @@ const SignIn = Type.Object(
 );
 type Credentials = Type.Static<typeof SignIn>;
 
-/** The sign-in of a browser with a password. */
+/** Routes of the password sign-in of browsers. */
 export const signIn: FleetRoutes = { open: [addSignIn] };
 
 function addSignIn(http: Http, fleet: Fleet): void {
@@ -48,7 +48,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
     },
   };
   http.post('/v1/x/session', signInOptions, async (request, reply) => {
-    // A page of another site could sign a browser in to an account of its own.
+    // Prevents login CSRF: another site could sign the browser in to the attacker's account.
     requireOwnOrigin(request);
     const { body, ip: address } = request;
     const account = await fleet.addressLimit.attempt({ account: [], address }, () =>
@@ -67,7 +67,7 @@ export interface OperatorAccount {
   readonly passwordHash: string;
 }
 
-/** Verifies the password of an account that may not exist, in the same time. @throws Failure INVALID_CREDENTIALS */
+/** Verifies a password in the same time whether or not the account exists. @throws Failure INVALID_CREDENTIALS */
 async function verifyAccount<Account extends { passwordHash: string }>(
   account: Account | undefined,
   password: string,
@@ -78,7 +78,7 @@ async function verifyAccount<Account extends { passwordHash: string }>(
   return account;
 }
 
-/** Finds the person whose name and password these are. @throws Failure INVALID_CREDENTIALS, TOO_MANY_REQUESTS */
+/** Finds the account with this name and password. @throws Failure INVALID_CREDENTIALS, TOO_MANY_REQUESTS */
 async function authenticate(
   { db, loginLimit }: Fleet,
   { name, appId, username, password }: Credentials,
@@ -99,7 +99,7 @@ async function authenticate(
   );
 }
 
-/** Finds a user by the appId of the application and the name, ignoring case. */
+/** Finds a user by appId and by name, ignoring case. */
 async function findUserOf(db: Database, appId: string, username: string): Promise<UserAccount | undefined> {
   const application = await db
     .selectFrom('application')
@@ -110,25 +110,25 @@ async function findUserOf(db: Database, appId: string, username: string): Promis
   return application && findUser(db, application.id, username);
 }
 
-/** A person who may be signed in, and how the person has shown it. */
-interface Admitted {
+/** An authenticated account and the method of authentication. */
+interface AuthenticatedAccount {
   readonly account: OperatorAccount | UserAccount;
   readonly method: SignInMethod;
-  /** The session at the identity provider. */
+  /** The session ID at the identity provider. */
   readonly oidcSid?: string | undefined;
 }
 
 const maxBrowserLength = 256;
 
 /**
- * Opens a session of a person in the browser of a request, and ends the one that the browser had. @returns the person
- * @throws Failure INVALID_CREDENTIALS if the password has changed or the account has been deleted since
+ * Opens a browser session and ends the previous session of the browser. @returns the signed-in person
+ * @throws Failure INVALID_CREDENTIALS if the password was changed or the account deleted in the meantime
  */
 export async function openSession(
   { db, config }: Fleet,
   request: FastifyRequest,
   reply: FastifyReply,
-  { account, method, oidcSid }: Admitted,
+  { account, method, oidcSid }: AuthenticatedAccount,
 ) {
   const token = createToken(config);
   const { ip: address, headers } = request;
@@ -157,7 +157,7 @@ export async function openSession(
   return describePerson(db, hashSecret(token), config);
 }
 
-/** Makes a concurrent change of the password wait, so that it sees the new session and ends it. @throws Failure INVALID_CREDENTIALS */
+/** Locks the operator, so that a concurrent password change ends the new session too. @throws Failure INVALID_CREDENTIALS */
 async function lockOperator(db: Database, { id, passwordHash }: OperatorAccount): Promise<void> {
   const locked = await selectOperators(db)
     .where('id', '=', id)

@@ -1,25 +1,25 @@
 import { createHmac } from 'node:crypto';
 import { equalSecrets } from '@odograph/runtime/secrets';
 
-/** The length of the output of SHA-1 (RFC 4226, section 4). */
+/** The output length of SHA-1 (RFC 4226, section 4). */
 export const totpSecretBytes = 20;
 const stepMs = 30_000;
 const digits = 6;
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Encodes bytes as apps expect secrets (RFC 4648, section 6), without padding. */
+/** Encodes bytes in base32 without padding, as authenticator apps expect (RFC 4648, section 6). */
 export function base32(bytes: Buffer): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{1,5}/g) ?? []).map((five) => base32Alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]).join('');
 }
 
-/** Writes the address with which an app takes over a secret (Key Uri Format of Google Authenticator). */
+/** Builds the URI that provisions an authenticator app (Google Authenticator, "Key Uri Format"). */
 export function totpUri(secret: Buffer, account: string): string {
   const label = encodeURIComponent(`Odograph:${account}`);
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=Odograph`;
 }
 
-/** The time step that contains a moment (RFC 6238, section 4.2). */
+/** Computes the time step of a Unix time (RFC 6238, section 4.2). */
 export const totpStep = (nowMs: number): number => Math.floor(nowMs / stepMs);
 
 /** Computes the code of a time step (RFC 4226, section 5.3, with SHA-1). */
@@ -33,8 +33,8 @@ export function totpCode(secret: Buffer, step: number): string {
 }
 
 /**
- * Finds the time step that a code belongs to: the present one, or one before or after it, since clocks differ.
- * @returns undefined for a wrong code
+ * Finds the time step of a code: the current, previous or next one, to tolerate clock skew.
+ * @returns undefined for an invalid code
  */
 export function findTotpStep(secret: Buffer, code: string, nowMs: number): number | undefined {
   const now = totpStep(nowMs);

@@ -160,7 +160,7 @@ export async function deleteGrants(db: Database, applicationId: number, userId: 
   await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
 }
 
-/** Routes that end the sessions of a user: deletion, resets of password and second factor, and sign-out. */
+/** Adds the routes that end a user's sessions: deletion, password and second factor reset, and sign-out. */
 function addRevocationRoutes(http: Http, { db }: Fleet): void {
   const deleteSchema = {
     summary: 'Delete a user; its sessions, grants, bookings and authorizations end',

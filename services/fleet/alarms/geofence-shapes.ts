@@ -5,8 +5,7 @@ import { isTimeZone } from '@odograph/contracts/time-zone';
 import type { NewGeofence } from './schemas.ts';
 
 /**
- * Checks the shape of a geofence: a circle, a corridor, or a polygon that is closed, does not touch itself and does not enclose
- * a pole.
+ * Validates the shape of a geofence: a circle, a corridor, or a closed polygon that does not touch itself or enclose a pole.
  * @throws Failure INVALID_PARAMETER
  */
 export function requireShape({ geometry, radiusMetres, widthMetres }: NewGeofence): GeofenceShape {
@@ -37,14 +36,14 @@ function pointsOf(geometry: NewGeofence['geometry']): readonly GeofencePoint[] {
   return geometry.type === 'LineString' ? geometry.coordinates : geometry.coordinates.flat();
 }
 
-/** Checks when a geofence counts; undefined for always. @throws Failure INVALID_PARAMETER */
+/** Validates the time windows of a geofence. @returns undefined if it is always active @throws Failure INVALID_PARAMETER */
 export function requireWindows({ timeZone, windows }: NewGeofence): GeofenceWindows | undefined {
   if (windows === undefined) {
-    if (timeZone !== undefined) throw invalidParameter('timeZone', 'belongs to windows, which are missing');
+    if (timeZone !== undefined) throw invalidParameter('timeZone', 'requires windows');
     return undefined;
   }
   if (timeZone === undefined) throw invalidParameter('timeZone', 'is missing');
-  if (!isTimeZone(timeZone)) throw invalidParameter('timeZone', 'must be a name of the IANA database');
+  if (!isTimeZone(timeZone)) throw invalidParameter('timeZone', 'must be an IANA time zone');
   return { timeZone, windows };
 }
 
@@ -55,12 +54,12 @@ const areEqual = ([x, y]: GeofencePoint, [otherX, otherY]: GeofencePoint): boole
 function requireRing(given: readonly GeofencePoint[]): void {
   const [first, last] = [given[0], given.at(-1)];
   if (first === undefined || last === undefined || !areEqual(first, last)) {
-    throw refused('must end with the point with which it begins');
+    throw refused('must end with its first point');
   }
   requireSimple(requireLine(given));
 }
 
-/** @returns the edges @throws Failure INVALID_PARAMETER for a line that is too long or stands still */
+/** @returns the edges @throws Failure INVALID_PARAMETER for a line that is too long or repeats a point */
 function requireLine(given: readonly GeofencePoint[]): Edge[] {
   const line = unwrapRing(given);
   const longitudes = line.map(([longitude]) => longitude);
@@ -74,7 +73,7 @@ function requireSimple(edges: readonly Edge[]): void {
   for (const [index, edge] of edges.entries()) {
     const next = edges[(index + 1) % edges.length] ?? edge;
     const others = edges.slice(index + 2, index === 0 ? -1 : undefined);
-    if (turnsBack(edge, next) || others.some((other) => meet(edge, other))) {
+    if (turnsBack(edge, next) || others.some((other) => intersect(edge, other))) {
       throw refused('must not touch or cross itself');
     }
   }
@@ -85,12 +84,12 @@ interface Edge {
   readonly to: GeofencePoint;
 }
 
-/** Positive if `point` lies left of an edge, zero if on its line. */
+/** Computes the side of an edge: positive if the point is to the left, zero if on its line. */
 function sideOf({ from, to }: Edge, [x, y]: GeofencePoint): number {
   return Math.sign((to[0] - from[0]) * (y - from[1]) - (to[1] - from[1]) * (x - from[0]));
 }
 
-/** Whether an edge goes back along the one before it. */
+/** Tests whether the next edge runs back along an edge. */
 function turnsBack(edge: Edge, next: Edge): boolean {
   const forward =
     (edge.to[0] - edge.from[0]) * (next.to[0] - next.from[0]) +
@@ -104,8 +103,8 @@ const isWithin = ({ from, to }: Edge, [x, y]: GeofencePoint): boolean =>
   Math.min(from[1], to[1]) <= y &&
   y <= Math.max(from[1], to[1]);
 
-/** Whether two edges have a point in common. */
-function meet(one: Edge, other: Edge): boolean {
+/** Tests whether two edges intersect or touch. */
+function intersect(one: Edge, other: Edge): boolean {
   const [oneFrom, oneTo] = [sideOf(other, one.from), sideOf(other, one.to)];
   const [otherFrom, otherTo] = [sideOf(one, other.from), sideOf(one, other.to)];
   if (oneFrom * oneTo < 0 && otherFrom * otherTo < 0) return true;

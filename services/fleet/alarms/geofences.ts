@@ -86,7 +86,7 @@ const maxGeofences = 1000;
 interface GeofenceFields {
   readonly name: string;
   readonly shape: GeofenceShape;
-  /** Undefined if it counts at all times. */
+  /** Undefined if the geofence is always active. */
   readonly windows: GeofenceWindows | undefined;
 }
 
@@ -133,7 +133,7 @@ export async function endAlarms(db: Database, condition: RawBuilder<boolean>): P
   return rows.map(({ id }) => id);
 }
 
-/** SQL on `alarm` that is true if its rule no longer applies to its vehicle. */
+/** SQL on `alarm` that is true if the rule no longer applies to the vehicle. */
 export const isUncovered: RawBuilder<boolean> = sql<boolean>`(
   not (select all_vehicles from alarm_rule where alarm_rule.id = alarm.rule_id)
   and not exists (select from alarm_rule_vehicle as one

@@ -48,7 +48,7 @@ export interface RuleFields {
   readonly kind: AlarmKind;
   readonly parameters: Parameters;
   readonly vehicleIds: readonly number[] | undefined;
-  /** Without vehicles and groups, it applies to all vehicles of the application. */
+  /** Without vehicles and groups, the rule applies to all vehicles of the application. */
   readonly groupIds: readonly string[] | undefined;
 }
 
@@ -85,13 +85,13 @@ export async function createRule(db: Database, applicationId: number, fields: Ru
   return row.id;
 }
 
-/** @throws Failure INVALID_PARAMETER for a group of another application, or none */
+/** @throws Failure INVALID_PARAMETER for a group that is missing or of another application */
 async function addGroups(db: Database, applicationId: number, ruleId: string, groupIds: readonly string[]) {
   const ids = [...new Set(groupIds.map((id) => id.toLowerCase()))];
   const { numAffectedRows } = await sql`insert into alarm_rule_group (rule_id, group_id)
     select ${ruleId}::uuid, id from vehicle_group
     where id = any(${ids.filter(isUuid)}::uuid[]) and application_id = ${applicationId}`.execute(db);
-  if (numAffectedRows !== BigInt(ids.length)) throw invalidParameter('groupIds', 'names no group of the application');
+  if (numAffectedRows !== BigInt(ids.length)) throw invalidParameter('groupIds', 'must be groups of the application');
 }
 
 async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly number[]): Promise<void> {

@@ -81,7 +81,7 @@ function addAlarmList(http: Http, { db }: Fleet): void {
 }
 
 /**
- * Checks that the caller may decide for vehicles; a rule for all of them or for groups needs the application itself or an
+ * Checks that the caller manages the vehicles. A rule for all vehicles or for groups requires the application itself or an
  * operator.
  * @param ifHidden the failure for a vehicle that the caller has no access to
  * @throws Failure UNAUTHORIZED, or `ifHidden`
@@ -93,7 +93,7 @@ async function requireVehicles(
   ifHidden: 'UNKNOWN_VEHICLE' | 'NOT_FOUND' = 'UNKNOWN_VEHICLE',
 ): Promise<void> {
   if (caller.userId !== undefined && (vehicleIds.length === 0 || groupIds.length > 0)) {
-    throw new Failure('UNAUTHORIZED', 'a user names the vehicles of a rule');
+    throw new Failure('UNAUTHORIZED', 'a user must list the vehicles of a rule');
   }
   if (vehicleIds.length === 0) return;
   const { rows } = await sql<{ permitted: boolean }>`select ${accessibleTo(caller, 'manage')} as permitted

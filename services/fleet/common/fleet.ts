@@ -19,7 +19,7 @@ export interface Fleet {
   readonly sealer: Sealer;
   /** Seals the secrets of second factors. */
   readonly factorSealer: Sealer;
-  /** Wrong codes for each second factor. */
+  /** Limits wrong codes of each second factor. */
   readonly factorLimit: LoginLimit;
   /** Wrong passwords for each account and address. */
   readonly loginLimit: LoginLimit;

@@ -14,8 +14,8 @@ interface LoginSubject {
 }
 
 /**
- * Limits wrong passwords and keys, in a minute unless said otherwise, per pair of account and address, so that an attacker
- * cannot lock an account for other addresses. The counts are in Redis, shared by all replicas; while Redis is unavailable, attempts fail.
+ * Limits failed attempts within a window, by default a minute, per pair of account and address, so that an attacker cannot
+ * lock an account for other addresses. Replicas share the counts in Redis; while Redis is unavailable, attempts fail.
  */
 export class LoginLimit {
   readonly #redis: Redis;

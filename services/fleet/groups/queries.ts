@@ -9,12 +9,12 @@ import { type RawBuilder, sql } from 'kysely';
 import { endAlarms, firstRow, isUncovered, ofApplications } from '../alarms/geofences.ts';
 import type { Group, GroupChange, GroupWithVehicles, NewGroup } from './schemas.ts';
 
-/** Groups of an application, all of which a list shows. */
+/** Maximum groups of an application; lists are not paged. */
 const maxGroups = 1000;
 
 /**
- * Lists groups in the order of the tree, with the numbers of vehicles that the person sees. A user sees the groups that have
- * such a vehicle, or are above one that has.
+ * Lists groups in tree order, with counts of visible vehicles. Users see only groups that have a visible vehicle themselves
+ * or in a descendant.
  */
 export async function listGroups(db: Database, viewer: Viewer): Promise<Group[]> {
   const { rows } = await sql<{ one: Group }>`
@@ -37,7 +37,7 @@ export async function listGroups(db: Database, viewer: Viewer): Promise<Group[]>
   return rows.map(({ one }) => one);
 }
 
-/** Finds a group with those of its vehicles that the person sees. @throws Failure NOT_FOUND */
+/** Finds a group and its visible vehicles. @throws Failure NOT_FOUND */
 export async function findGroup(db: Database, viewer: Viewer, id: string): Promise<GroupWithVehicles> {
   const group = (await listGroups(db, viewer)).find((one) => one.id === id.toLowerCase());
   if (!group) throw new Failure('NOT_FOUND', 'no group has this id');
@@ -51,7 +51,7 @@ async function requireParent(db: Database, applicationId: number, parentId: stri
   const found = isUuid(parentId)
     ? await firstRow(db, sql`select from vehicle_group where id = ${parentId} and application_id = ${applicationId}`)
     : undefined;
-  if (!found) throw invalidParameter('parentId', 'names no group of the application');
+  if (!found) throw invalidParameter('parentId', 'must be a group of the application');
 }
 
 /** Creates a group. @returns its id @throws Failure TOO_MANY; INVALID_PARAMETER for an unknown parent */
@@ -79,7 +79,7 @@ async function lockGroup(db: Database, applicationId: number, id: string): Promi
   if (!found) throw new Failure('NOT_FOUND', 'no group has this id');
 }
 
-/** Ends the open alarms of an application whose rules for groups no longer apply to the vehicle. @returns their ids */
+/** Ends open alarms of group rules that no longer apply to the vehicle. @returns the ids of the alarms */
 const endUncovered = (db: Database, applicationId: number): Promise<string[]> =>
   endAlarms(
     db,
@@ -88,9 +88,9 @@ const endUncovered = (db: Database, applicationId: number): Promise<string[]> =>
   );
 
 /**
- * Renames a group, or moves it with all below it.
+ * Renames a group, or moves it with its descendants.
  * @returns the ids of the alarms that ended
- * @throws Failure NOT_FOUND; INVALID_PARAMETER for an unknown parent, or one below the group
+ * @throws Failure NOT_FOUND; INVALID_PARAMETER for a parent that is unknown or a descendant of the group
  */
 export async function updateGroup(
   db: Database,
@@ -104,7 +104,7 @@ export async function updateGroup(
   if (parentId !== '') {
     await requireParent(db, applicationId, parentId);
     const below = await firstRow(db, sql`select where ${parentId}::uuid in ${groupsBelow([id])}`);
-    if (below) throw invalidParameter('parentId', 'is the group itself or below it');
+    if (below) throw invalidParameter('parentId', 'must not be the group itself or one below it');
   }
   await sql`update vehicle_group set parent_id = nullif(${parentId}, '')::uuid where id = ${id}`.execute(db);
   return endUncovered(db, applicationId);
@@ -112,7 +112,7 @@ export async function updateGroup(
 
 /**
  * Replaces the vehicles of a group.
- * @returns the ids of the vehicles that came and left, and of the alarms that ended
+ * @returns the ids of the added and removed vehicles, and of the alarms that ended
  * @throws Failure NOT_FOUND; UNKNOWN_VEHICLE for one that is missing, deleted or of another application
  */
 export async function setVehicles(
@@ -141,13 +141,13 @@ export async function setVehicles(
   };
 }
 
-/** What keeps a group from being deleted, with the name that the failure mentions. */
+/** Builds SQL that describes one thing that prevents the deletion of a group. */
 const uses = (id: string): RawBuilder<{ use: string }> => sql<{ use: string }>`
   select 'the group "' || name || '" is below it' as use from vehicle_group where parent_id = ${id}
   union all select 'the alarm rule "' || name || '" applies to it' from alarm_rule_group
     join alarm_rule on alarm_rule.id = rule_id where group_id = ${id} limit 1`;
 
-/** Deletes a group; grants of it end. @throws Failure NOT_FOUND; IN_USE for a group above others or of a rule */
+/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups or alarm rules */
 export async function deleteGroup(db: Database, applicationId: number, id: string): Promise<void> {
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));

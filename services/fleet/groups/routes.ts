@@ -13,17 +13,17 @@ import * as queries from './queries.ts';
 import * as schemas from './schemas.ts';
 
 const route = { tags: ['groups'] };
-/** A change of groups changes what users with grants of them may do. */
+/** Changes of groups change the access of users with group grants. */
 const config = { right: ['administrator', 'application'] as const };
 
-/** Everyone who sees vehicles reads groups; applications and administrators change them. */
+/** Routes for groups: viewers read them, applications and administrators change them. */
 export const groups: FleetRoutes = {
   viewer: [addViews],
   token: [addCreation, addChanges],
   operator: [addOperatorRoutes],
 };
 
-/** Refuses users: groups decide about the access of others. @throws Failure UNAUTHORIZED */
+/** Rejects users, because groups determine the access of others. @throws Failure UNAUTHORIZED */
 function requireApplication({ userId }: Caller): void {
   if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'groups belong to an application, not to a user');
 }
@@ -133,7 +133,7 @@ function addChanges(http: Http, { db, changes }: Fleet): void {
   });
 }
 
-/** The same for the holder of the admin token, who acts for no application. */
+/** Adds the same routes for the holder of the admin token, who acts for no application. */
 function addOperatorRoutes(http: Http, { db, changes }: Fleet): void {
   const listSchema = {
     summary: 'List the groups of an application as a tree',

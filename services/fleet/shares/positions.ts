@@ -19,13 +19,13 @@ interface Point {
   readonly longitude: number;
 }
 
-/** Rounds to the centre of a cell of a grid, degrees; six decimals, 0.1 m, without a grid. */
+/** Rounds a position to the centre of its grid cell; without a grid, to six decimals (0.1 m). */
 export function roundPosition({ latitude, longitude }: Point, gridMetres: number | null): Point {
   const roundTo = (value: number, step: number) => Number((Math.round(value / step) * step).toFixed(6));
   if (gridMetres === null) return { latitude: roundTo(latitude, 1e-6), longitude: roundTo(longitude, 1e-6) };
   const step = gridMetres / metresPerDegree;
   const rounded = Math.min(90, Math.max(-90, roundTo(latitude, step)));
-  // Nearer to a pole, a degree of longitude is shorter than a cell.
+  // Near a pole, where a degree of longitude is shorter than a cell, the step is limited to one degree.
   const stepEast = step / Math.max(step, Math.cos((rounded * Math.PI) / 180));
   return { latitude: rounded, longitude: Math.min(180, Math.max(-180, roundTo(longitude, stepEast))) };
 }
@@ -34,7 +34,7 @@ interface TrailRow extends Point {
   readonly time: string;
 }
 
-/** Reads positions of a share in the order of time, the last of each of 500 intervals; none in a privacy interval. */
+/** Reads the trail of a share in time order: the last position of each of 500 intervals, except in privacy intervals. */
 async function readTrail(db: Database, share: OpenShare, after: string | undefined): Promise<TrailRow[]> {
   const { applicationId, vehicleId, shownFrom, shownUntil } = share;
   const [from, until] = [sql`${shownFrom}::timestamptz`, sql`${shownUntil}::timestamptz`];
@@ -58,7 +58,7 @@ interface LatestRow extends TrailRow {
   readonly headingDegrees: number | null;
 }
 
-/** Finds where a vehicle is now, by its latest state. */
+/** Reads the position in the latest state of a vehicle. */
 function readLatest(db: Database, vehicleId: number): Promise<LatestRow | undefined> {
   return firstRow(
     db,
@@ -75,7 +75,7 @@ async function isPrivateNow(db: Database, vehicleId: number): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Leaves out a position that is the same as the one before. */
+/** Removes positions that repeat the previous one. */
 function withoutRepetitions(points: readonly Point[]): Point[] {
   return points.filter(({ latitude, longitude }, index) => {
     const before = points[index - 1];
@@ -91,7 +91,7 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
   if (latest === undefined) return undefined;
   const { time, ageSeconds, speedKmh, headingDegrees } = latest;
   const position = { ...roundPosition(latest, share.gridMetres), time, ageSeconds };
-  // From speed and heading, a way between two cells can be told more exactly.
+  // Speed and heading would reveal the position within the cell.
   if (share.gridMetres !== null) return position;
   const [address] = await addresses.find(db, [{ vehicleId: share.vehicleId, ...position }]);
   return {
@@ -103,8 +103,8 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
 }
 
 /**
- * Composes what a share shows. While location privacy is on, it has no positions at all.
- * @param after the member `after` of the previous answer
+ * Builds the response for a share, which contains no positions while location privacy is on.
+ * @param after the member `after` of the previous response
  * @throws Failure INVALID_PARAMETER
  */
 export async function showShare(

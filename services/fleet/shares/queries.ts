@@ -14,23 +14,23 @@ import type { NewShare, Share, SharesQuery } from './schemas.ts';
 
 const maxShares = 1000;
 const maxDays = 31;
-/** Ended shares are listed for this long. */
-const keptDays = 30;
+/** Retention of ended shares. */
+const retentionDays = 30;
 
 /** @throws Failure INVALID_PARAMETER, INVALID_INTERVAL */
 function parseEnd({ until }: NewShare): Microseconds {
   const end = parseTimestamp('until', until);
   const nowMs = Date.now();
   const endMs = Number(end / 1000n);
-  if (endMs <= nowMs) throw new Failure('INVALID_INTERVAL', 'until lies in the past', { field: 'until' });
-  if (endMs > nowMs + maxDays * 86_400_000) throw invalidParameter('until', `must lie within ${maxDays} days`);
+  if (endMs <= nowMs) throw new Failure('INVALID_INTERVAL', 'until is in the past', { field: 'until' });
+  if (endMs > nowMs + maxDays * 86_400_000) throw invalidParameter('until', `must be within ${maxDays} days`);
   return end;
 }
 
-/** The times of a completed trip, which a share of it shows. @throws Failure NOT_FOUND, INVALID_PARAMETER */
+/** Finds the interval of the completed trip to share. @throws Failure NOT_FOUND, INVALID_PARAMETER */
 async function findTripTimes(db: Database, vehicleId: number, { tripId, place }: NewShare) {
   if (tripId === undefined) return undefined;
-  if (place !== undefined) throw invalidParameter('place', 'does not belong to a trip');
+  if (place !== undefined) throw invalidParameter('place', 'cannot be combined with tripId');
   const trip =
     isUuid(tripId) &&
     (await firstRow(
@@ -58,7 +58,7 @@ async function requireBooking(db: Database, vehicleId: number, { bookingId }: Ne
 }
 
 /**
- * Creates a share of a vehicle that the caller may use, and forgets those of the application that ended long ago.
+ * Creates a share of a vehicle that the caller may use, and deletes shares past their retention.
  * @returns its id
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED, INVALID_INTERVAL, INVALID_PARAMETER, NOT_FOUND, TOO_MANY
  */
@@ -70,7 +70,7 @@ export async function createShare(db: Database, caller: Caller, share: NewShare,
   await requireBooking(db, vehicle.id, share);
   const { applicationId, userId = null, operatorName = null, apiKey } = caller;
   await sql`delete from share where application_id = ${applicationId}
-    and coalesce(ended_at, ends_at) < now() - make_interval(days => ${keptDays})`.execute(db);
+    and coalesce(ended_at, ends_at) < now() - make_interval(days => ${retentionDays})`.execute(db);
   const row = await firstRow(
     db,
     sql<{ id: string }>`insert into share (application_id, vehicle_id, token_sha256, user_id, operator_name, api_key_id,
@@ -97,7 +97,7 @@ const creatorIsOperator = sql<boolean>`exists (select from operator
       or exists (select from operator_application
         where operator_id = operator.id and operator_application.application_id = share.application_id)))`;
 
-/** True for a share that has not ended, except that the access of a user who created it is not checked: see keepsAccess. */
+/** True for a share that has not ended; does not check the access of the user who created it, see keepsAccess. */
 const isOpen = sql<boolean>`(share.ended_at is null and share.ends_at > clock_timestamp() and vehicle.deleted_at is null
   and vehicle.archived_at is null and vehicle.application_id = share.application_id
   and (booking_id is null or exists (select from booking where booking.id = booking_id and ${bookingIsOpen}))
@@ -106,25 +106,25 @@ const isOpen = sql<boolean>`(share.ended_at is null and share.ends_at > clock_ti
     where api_key.id = api_key_id and coalesce(expires_at, 'infinity') > clock_timestamp()))
   and not ${hasArrived})`;
 
-/** Nothing of an application is written while it moves to another cell. */
+/** False while the application is being moved to another cell. */
 const isWritable = sql<boolean>`not exists (select from application
   where application.id = share.application_id and moving_since is not null)`;
 
 interface Creation {
   readonly applicationId: number;
   readonly vehicleId: number;
-  /** Of the user who created it. */
+  /** The user who created the share; null for an application or operator. */
   readonly userId: string | null;
 }
 
-/** Whether the user who created a share may still use the vehicle; true for one of an application or operator. */
+/** Tests whether the user who created a share may still use the vehicle; true if an application or operator created it. */
 async function keepsAccess(db: Database, { applicationId, vehicleId, userId }: Creation): Promise<boolean> {
   if (userId === null) return true;
   const permits = accessibleTo({ applicationId, userId }, 'use');
   return (await firstRow(db, sql`select from vehicle where id = ${vehicleId} and ${permits}`)) !== undefined;
 }
 
-/** Lists the shares of vehicles that a person sees, in the order of their identifiers. */
+/** Lists the shares of visible vehicles, ordered by id. */
 export async function listShares(
   db: Database,
   viewer: Viewer,
@@ -156,8 +156,8 @@ export async function listShares(
 }
 
 /**
- * Revokes a share: the caller created it, or manages the vehicle. Revoking it again changes nothing.
- * @throws Failure NOT_FOUND for one that the caller does not see; UNAUTHORIZED
+ * Revokes a share that the caller created or whose vehicle the caller manages. Idempotent.
+ * @throws Failure NOT_FOUND if the share is not visible; UNAUTHORIZED
  */
 export async function revokeShare(db: Database, caller: Caller, id: string): Promise<void> {
   const { userId = null } = caller;
@@ -173,7 +173,7 @@ export async function revokeShare(db: Database, caller: Caller, id: string): Pro
   await endShare(db, id);
 }
 
-/** Finds the application of a share that an operator sees. @throws Failure NOT_FOUND */
+/** Finds the application of a share that is visible to an operator. @throws Failure NOT_FOUND */
 export async function findShareOwner(db: Database, operator: Operator, id: string): Promise<number> {
   const row = await firstRow(
     db,
@@ -189,24 +189,24 @@ async function endShare(db: Database, id: string): Promise<void> {
   );
 }
 
-/** Ends the shares of a vehicle: those of an archived one stay ended when it is in use again. */
+/** Ends the shares of a vehicle permanently, so that restoring an archived vehicle does not reactivate them. */
 export async function endSharesOf(db: Database, vehicleId: number): Promise<void> {
   await sql`update share set ended_at = clock_timestamp()
     where vehicle_id = ${vehicleId} and ended_at is null`.execute(db);
 }
 
-/** A share that has not ended, for the page behind its link. */
+/** A share that has not ended. */
 export interface OpenShare extends Creation {
   readonly id: string;
   readonly name: string;
   readonly endsAt: Date;
   readonly shownFrom: string;
-  /** Null for a live one. */
+  /** Null for a live share. */
   readonly shownUntil: string | null;
   readonly gridMetres: number | null;
 }
 
-/** Finds the share of a token unless it has ended; one that is found to have ended stays so. */
+/** Finds the share of a token unless it has ended. Records the end, so that it cannot become active again. */
 export async function findOpenShare(db: Database, token: string): Promise<OpenShare | undefined> {
   const row = await firstRow(
     db,
@@ -223,7 +223,7 @@ export async function findOpenShare(db: Database, token: string): Promise<OpenSh
 }
 
 /**
- * Counts a request for a share: as a view when the page was opened.
+ * Records a request for a share, and counts a view if it opens the page.
  * @returns whether it is the first view
  */
 export async function countView(db: Database, id: string, isOpening: boolean): Promise<boolean> {

@@ -19,7 +19,7 @@ import { showShare } from './positions.ts';
 import * as queries from './queries.ts';
 import * as schemas from './schemas.ts';
 
-/** Links that show one vehicle, or one trip, to people without an account. */
+/** Routes for shares: links that show a vehicle or a trip to people without an account. */
 export const shares: FleetRoutes = {
   open: [addPage, addSharedVehicle],
   token: [addCreation, addRevocation],
@@ -34,7 +34,7 @@ const created = answers(
 );
 const revoked = answers(EmptyAnswer, 'UNAUTHORIZED', 'NOT_FOUND');
 
-/** Creates a share, and records it. The token is behind #, which browsers send to no server. */
+/** Creates and audits a share. The token is in the fragment of the URL, which browsers do not send. */
 async function create(fleet: Fleet, caller: Caller, origin: AuditOrigin, request: ShareRequest) {
   const { body, protocol, host } = request;
   const token = createToken(fleet.config);
@@ -113,7 +113,7 @@ function addList(http: Http, { db }: Fleet): void {
   });
 }
 
-/** Twenty-five pages behind one address that ask every five seconds. */
+/** Allows 25 open pages at one address, each of which polls every five seconds. */
 const maxRequestsPerMinute = 300;
 const maxAddresses = 10_000;
 
@@ -134,7 +134,7 @@ function addSharedVehicle(http: Http, { db, addresses }: Fleet): void {
     if (requests.read(network, now) > maxRequestsPerMinute) throw tooManyRequests(requests.remainingMs(network, now));
     const token = headers['x-share-token'] ?? '';
     const share = await queries.findOpenShare(db, token);
-    // One answer for both, so that it cannot be told whether a link ever existed.
+    // The same answer for both, so that it does not reveal whether a link ever existed.
     if (share === undefined) throw new Failure('NOT_FOUND', 'the link is unknown or has ended');
     const shown = await showShare({ db, addresses }, share, query.after);
     const isFirst = await queries.countView(db, share.id, query.after === undefined);
@@ -146,7 +146,7 @@ function addSharedVehicle(http: Http, { db, addresses }: Fleet): void {
   });
 }
 
-/** The page behind a link: the same for all of them, since browsers do not send what is behind #. */
+/** Serves the page of shares. It is the same for all, because browsers do not send the fragment of the URL. */
 function addPage(http: Http): void {
   const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
   const serve = (path: string, type: string, content: string) =>

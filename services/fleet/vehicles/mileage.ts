@@ -20,11 +20,11 @@ const words = (description: string, example: string) =>
 const entryFields = {
   class: word(tripClasses, { description: 'type of use' }),
   purpose: words('purpose of the trip; required for a business trip', 'Delivery of spare parts'),
-  partner: words('who was visited', 'Dupont SARL, Lyon'),
-  driver: words('who drove; by default the driver of the booking', 'driver-17'),
-  startPlace: words('where it began; by default the position', '1 Station Square, Paris'),
-  endPlace: words('where it ended; by default the position', '12 Rue de la Gare, Lyon'),
-  note: words('a note of the driver', 'detour because of a closed road'),
+  partner: words('business partner visited', 'Dupont SARL, Lyon'),
+  driver: words('driver; by default that of the booking', 'driver-17'),
+  startPlace: words('start of the trip; by default the position', '1 Station Square, Paris'),
+  endPlace: words('end of the trip; by default the position', '12 Rue de la Gare, Lyon'),
+  note: words('note', 'detour because of a closed road'),
 };
 const NewEntry = Type.Object(entryFields);
 const kilometres = (description: string) =>
@@ -38,8 +38,11 @@ const Entry = Type.Object(
     distanceKm: kilometres('distance of the trip'),
     startOdometerKm: Type.Optional(kilometres('odometer at the start')),
     endOdometerKm: Type.Optional(kilometres('odometer at the end')),
-    enteredAt: moment('of the entry'),
-    enteredBy: Type.String({ description: 'as in the audit', examples: ['user:0197a1de-5f0e-7000-8000-000000000003'] }),
+    enteredAt: moment('time of the entry'),
+    enteredBy: Type.String({
+      description: 'actor, as in the audit',
+      examples: ['user:0197a1de-5f0e-7000-8000-000000000003'],
+    }),
     late: Type.Boolean({ description: `entered more than ${mileageEntryDays} days after the trip` }),
   },
   { title: 'MileageEntry' },
@@ -51,7 +54,7 @@ const TripPath = Type.Object({
 });
 type TripPath = Static<typeof TripPath>;
 
-/** The mileage log (docs/reports.md): entries for trips, which nobody can change or delete. */
+/** Routes for the mileage log (docs/reports.md), whose entries cannot be changed or deleted. */
 export const mileage: FleetRoutes = { token: [addMileageRoutes] };
 
 function addMileageRoutes(http: Http, { db }: Fleet): void {
@@ -123,7 +126,7 @@ const entryJson = sql<Entry>`json_strip_nulls(json_build_object('class', class, 
   'enteredAt', ${isoTime('entered_at')}, 'enteredBy', entered_by,
   'late', entered_at > ended_at + make_interval(days => ${mileageEntryDays})))`;
 
-/** Adds an entry with the trip as it is now. @throws Failure as requireTrip */
+/** Adds an entry with the current data of the trip. @throws Failure as requireTrip */
 async function addEntry(db: Database, caller: Caller, path: TripPath, given: Static<typeof NewEntry>): Promise<Entry> {
   const vehicleId = await requireTrip(db, caller, path, 'write');
   const { rows } = await sql<{ entry: Entry }>`

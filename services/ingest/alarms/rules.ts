@@ -73,16 +73,16 @@ function isUnder(value: number | undefined, limit: number, hysteresis: number): 
   return value === undefined ? undefined : isOver(-value, -limit, hysteresis);
 }
 
-/** A geofence, and when it counts; at other times a position shows the opposite of the condition. */
+/** A geofence and its time windows, outside of which its condition is false. */
 type Geofence = GeofenceShape & Partial<GeofenceWindows>;
 
 function judgeGeofence(geofence: Geofence, when: AlarmParameters['when']): Judge {
   const locate = locateBy(geofence, alarmHysteresis.geofenceMetres);
   const { timeZone, windows } = geofence;
-  const counts = timeZone && windows ? createWindowTest({ timeZone, windows }) : () => true;
+  const isActive = timeZone && windows ? createWindowTest({ timeZone, windows }) : () => true;
   return ({ timeMicroseconds, reading: { location }, isPrivate }) => {
     if (location === undefined || isPrivate) return undefined;
-    if (!counts(timeMicroseconds / 1000)) return false;
+    if (!isActive(timeMicroseconds / 1000)) return false;
     const zone = locate(location.latitude, location.longitude);
     return zone === 'margin' ? undefined : (zone === 'inside') === (when !== 'outside');
   };

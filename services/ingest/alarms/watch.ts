@@ -22,7 +22,7 @@ const appliesToVehicle = sql`vehicle.application_id = rule.application_id and ve
     where one.rule_id = rule.id and one.vehicle_id = vehicle.id) or exists (select from vehicle_group_member as one
     where one.vehicle_id = vehicle.id and one.group_id = any (rule.group_ids)))`;
 
-/** SQL of the rules of a kind as `rule`. "offset 0" keeps PostgreSQL from looking for the groups once for each vehicle. */
+/** Builds SQL for the rules of a kind as `rule`. "offset 0" prevents evaluating the groups once for each vehicle. */
 const rulesOf = (kind: AlarmKind) => sql`(select alarm_rule.*, array(select groups_below(array(
       select group_id from alarm_rule_group where rule_id = alarm_rule.id))) as group_ids
     from alarm_rule where kind = ${kind} and deleted_at is null offset 0) as rule`;
@@ -127,7 +127,7 @@ export async function recordConnections(db: Database, present: readonly string[]
     order by device.id on conflict do nothing`.execute(db);
 }
 
-/** Writes the events of what began, ended or became due by time: bookings, authorizations, trips ended by silence, escalations. */
+/** Writes time-driven events: of bookings, authorizations, trips ended by silence, and escalations. */
 export async function recordDueEvents(db: Database): Promise<void> {
   await sql`select record_due_events(), record_booking_times(), record_escalations()`.execute(db);
 }

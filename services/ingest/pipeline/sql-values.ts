@@ -18,21 +18,21 @@ export function arrayLiteral(values: readonly (number | boolean | string | undef
 }
 
 const arrayTypes = { integer: { oid: 23, bytes: 4 }, timestamptz: { oid: 1184, bytes: 8 } } as const;
-const headerBytesOfArray = 20;
+const arrayHeaderBytes = 20;
 
 /**
- * Encodes a column of values as an array in PostgreSQL's binary format, which costs both sides a fraction of a literal.
- * @param values integers, or microseconds since the epoch
+ * Encodes a column as an array in PostgreSQL's binary format, which is far cheaper to write and parse than a literal.
+ * @param values integers, or microseconds since the Unix epoch
  */
 function binaryArray(type: keyof typeof arrayTypes, values: readonly number[]): Buffer {
   const { oid, bytes } = arrayTypes[type];
-  const array = Buffer.allocUnsafeSlow(headerBytesOfArray + values.length * (lengthBytes + bytes));
+  const array = Buffer.allocUnsafeSlow(arrayHeaderBytes + values.length * (lengthBytes + bytes));
   const view = new DataView(array.buffer);
   const [dimensions, hasNull, lowerBound] = [1, 0, 1];
   for (const [index, value] of [dimensions, hasNull, oid, values.length, lowerBound].entries()) {
     view.setInt32(index * 4, value);
   }
-  let at = headerBytesOfArray;
+  let at = arrayHeaderBytes;
   for (const value of values) {
     view.setInt32(at, bytes);
     if (type === 'integer') view.setInt32(at + lengthBytes, value);
@@ -62,18 +62,19 @@ const jsonbVersion = 1;
 const twoTo32 = 2 ** 32;
 /** Bytes of the length that precedes a field. */
 const lengthBytes = 4;
-const maxBytesOfUnit = 3;
-/** Bytes of the longest value of a fixed length. */
+/** Maximum bytes of UTF-8 for a UTF-16 code unit. */
+const maxBytesPerCodeUnit = 3;
+/** Maximum bytes of a value of fixed length. */
 const maxFixedBytes = 8;
 
-/** Sets a safe integer of 64 bits; several times faster than through a BigInt. */
+/** Writes a safe integer as int64; several times faster than via BigInt. */
 function setBigint(view: DataView, at: number, value: number): void {
   const high = Math.floor(value / twoTo32);
   view.setInt32(at, high);
   view.setUint32(at + 4, value - high * twoTo32);
 }
 
-/** Takes rows field by field, in the order of the columns. An undefined value is null. */
+/** Accepts rows field by field, in column order. An undefined value is null. */
 export interface RowWriter {
   /** Begins a row. */
   row(fields: number): void;
@@ -85,11 +86,11 @@ export interface RowWriter {
   double(value: number | undefined): void;
   text(value: string | undefined): void;
   jsonb(value: object | undefined): void;
-  /** @param microseconds since the UNIX epoch, of the years 1747 to 2255 exact */
+  /** @param microseconds since the Unix epoch; exact for the years 1747 to 2255 */
   timestamptz(microseconds: number | undefined): void;
 }
 
-/** Writes rows as an array for each column, for `unnest`. */
+/** Writes rows as one array for each column, for `unnest`. */
 export class ColumnArrays implements RowWriter {
   readonly #columns: (number | boolean | string | undefined)[][] = [];
   #next = 0;
@@ -109,14 +110,14 @@ export class ColumnArrays implements RowWriter {
   readonly bigint = this.#add;
   readonly double = this.#add;
   readonly text = this.#add;
-  /** Its array is one of bigint, microseconds since the UNIX epoch. */
+  /** Adds microseconds since the Unix epoch; the array is one of bigint. */
   readonly timestamptz = this.#add;
 
   jsonb(value: object | undefined): void {
     this.#add(value && JSON.stringify(value));
   }
 
-  /** The columns as array literals. */
+  /** Returns the columns as array literals. */
   get arrays(): string[] {
     return this.#columns.map(arrayLiteral);
   }
@@ -128,10 +129,10 @@ export class BinaryRows implements RowWriter {
   /** Shares the memory of the buffer; writes numbers several times faster than Buffer's methods. */
   #view: DataView;
   #length: number;
-  /** Kept free for the fields of the row whose length is fixed. */
+  /** Bytes reserved for the fixed-length fields of the row. */
   #reserved = 0;
 
-  /** @param bytes expected; more are possible */
+  /** @param bytes initial capacity; the buffer grows */
   constructor(bytes = 64 * 1024) {
     this.#bytes = Buffer.allocUnsafeSlow(bytes + header.length);
     this.#view = new DataView(this.#bytes.buffer);
@@ -196,7 +197,7 @@ export class BinaryRows implements RowWriter {
     this.#length += lengthBytes;
   }
 
-  /** Begins a field of a fixed length. @returns the offset of its value */
+  /** Begins a field of fixed length. @returns the offset of its value */
   #field(bytes: number): number {
     const at = this.#length + lengthBytes;
     this.#view.setInt32(this.#length, bytes);
@@ -207,7 +208,7 @@ export class BinaryRows implements RowWriter {
   /** @param version a byte that precedes the text */
   #text(value: string, version?: number): void {
     const start = this.#length;
-    this.#reserve(lengthBytes + 1 + value.length * maxBytesOfUnit);
+    this.#reserve(lengthBytes + 1 + value.length * maxBytesPerCodeUnit);
     let end = start + lengthBytes;
     if (version !== undefined) {
       this.#view.setInt8(end, version);

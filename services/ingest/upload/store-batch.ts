@@ -197,7 +197,7 @@ const readingColumns: readonly { name: string; type: string }[] = [
 const names = readingColumns.map(({ name }) => name);
 const columns = [...keyColumns, ...names];
 
-/** Writes the row of a reading. Written out, because a loop over the columns takes twice the time. */
+/** Writes the row of a reading. Unrolled: a loop over the columns takes twice as long. */
 function writeReading(rows: RowWriter, linked: LinkedReading): void {
   const { reading } = linked;
   const { location, status, electric, fleet } = reading;
@@ -239,7 +239,7 @@ function writeReading(rows: RowWriter, linked: LinkedReading): void {
   rows.bigint(reading.sequence);
 }
 
-/** Row without lists of values; longer ones are possible. */
+/** Typical size of a row, used to allocate buffers. */
 const usualRowBytes = 400;
 
 /** Adds inserted readings to the change feed, one row for each application. */

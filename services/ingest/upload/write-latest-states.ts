@@ -24,7 +24,7 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
   Object.assign(older, value);
 }
 
-/** Adds a group of the newest reading of a state. */
+/** Adds a field group of a reading to a latest state. Readings must be added in time order. */
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
   const isMerged = mergedGroups.has(group);
   const known = isMerged ? groups[group] : undefined;
@@ -53,7 +53,7 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   return states;
 }
 
-/** The rule of mergeInto in SQL. */
+/** Builds the SQL equivalent of mergeInto. */
 function fieldsKept(group: LatestGroup, older: string, newer: string): string {
   if (group !== 'fleet') return older;
   return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;

@@ -70,7 +70,7 @@ export async function findApplicationIds(db: Database): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Finds the vehicles that a person sees. */
+/** Finds the vehicles that are visible to a viewer. */
 export async function findVisibleIds(db: Database, viewer: Viewer): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle where ${visibleTo(viewer)}
     order by vehicle.id`.execute(db);

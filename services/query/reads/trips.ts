@@ -194,7 +194,7 @@ async function openTrips(answers: Answers, reader: Reader, request: TripRequest)
   return { body, hasMore };
 }
 
-/** Adds addresses to the positions of trips, which are JSON elements separated by commas. */
+/** Adds addresses to the positions of trips. @param text trips as comma-separated JSON */
 async function addAddresses(db: Database, { vehicleId, addresses }: TripRequest, text: string): Promise<string> {
   if (addresses === undefined) return text;
   const trips = JSON.parse(`[${text}]`) as Static<typeof Trip>[];
@@ -205,7 +205,7 @@ async function addAddresses(db: Database, { vehicleId, addresses }: TripRequest,
     positions.map(({ latitude, longitude }) => ({ vehicleId, latitude, longitude })),
   );
   positions.forEach((position, index) => {
-    // JSON leaves out members that are undefined.
+    // JSON.stringify omits undefined members.
     Object.assign(position, { address: found[index] });
   });
   return JSON.stringify(trips).slice(1, -1);

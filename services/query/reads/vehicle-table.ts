@@ -84,7 +84,7 @@ function toRequest(viewer: Viewer, query: VehicleTableQuery): TableRequest {
   };
 }
 
-/** The next page behind the first `limit` of the rows that were read; undefined if there are no more. */
+/** Returns the page after the first `limit` rows; undefined if there are no more rows. */
 function pageAfter({ address, ...query }: VehicleTableQuery, rows: readonly { key: TableKey }[]): NextPage | undefined {
   const last = rows[query.limit - 1];
   if (last === undefined || rows.length <= query.limit) return undefined;
@@ -92,7 +92,7 @@ function pageAfter({ address, ...query }: VehicleTableQuery, rows: readonly { ke
   return { path, parameters: { ...query, address: address ? 'true' : undefined, limit, after: writeKey(last.key) } };
 }
 
-/** Adds addresses to the locations of vehicles, as far as they are known. */
+/** Adds known addresses to the locations of vehicles. */
 async function withAddresses(
   db: Database,
   addresses: Addresses | undefined,

@@ -14,7 +14,7 @@ const maxVehicleIds = 1000;
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
 export const reportFilters = {
-  from: timestamp('start, inclusive; a day without a time begins in the time zone of the report'),
+  from: timestamp('start, inclusive; a date without a time is midnight in the time zone of the report'),
   until: timestamp(`end, exclusive; at most ${maxReportDays} days after the start`),
   timeZone: Type.Optional(
     Type.String({
@@ -44,7 +44,7 @@ async function findUsualZone(db: Database, { applicationIds }: Viewer): Promise<
   return rows[0]?.zone ?? 'UTC';
 }
 
-/** Parses one end of the interval. @throws Failure INVALID_PARAMETER */
+/** Parses an endpoint of the interval; a date without a time is midnight in the time zone. @throws Failure INVALID_PARAMETER */
 async function parseEnd(db: Database, field: string, given: Timestamp, timeZone: string): Promise<Microseconds> {
   const moment = parseTimestamp(field, given);
   if (!dayForm.test(String(given))) return moment;
@@ -55,7 +55,7 @@ async function parseEnd(db: Database, field: string, given: Timestamp, timeZone:
   return BigInt(rows[0]?.us ?? moment);
 }
 
-/** @throws Failure UNKNOWN_VEHICLE unless the viewer sees all of them */
+/** @throws Failure UNKNOWN_VEHICLE unless all vehicles are visible to the viewer */
 async function findVehicles(db: Database, viewer: Viewer, given: readonly string[]): Promise<number[]> {
   const ids = [...new Set(given.map((id) => parseVehicleId(id) ?? 0))];
   const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle
@@ -65,26 +65,26 @@ async function findVehicles(db: Database, viewer: Viewer, given: readonly string
 }
 
 /**
- * Reads the interval and the filters of a request.
+ * Parses the interval and filters of a request.
  * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, UNKNOWN_VEHICLE
  */
 export async function parseScope(db: Database, person: Viewer, query: Filters): Promise<ReportScope> {
   const { vehicleId, vehicleIds } = query;
   const viewer = withinGroup(person, query.group);
   if (query.timeZone !== undefined && !isTimeZone(query.timeZone)) {
-    throw invalidParameter('timeZone', 'must be a name of the IANA database');
+    throw invalidParameter('timeZone', 'must be an IANA time zone');
   }
   const timeZone = query.timeZone ?? (await findUsualZone(db, viewer));
   const from = await parseEnd(db, 'from', query.from, timeZone);
   const until = await parseEnd(db, 'until', query.until, timeZone);
   if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
   if (until - from > BigInt(maxReportDays) * 86_400_000_000n) {
-    throw new Failure('INVALID_INTERVAL', `until must lie at most ${maxReportDays} days after from`, {
+    throw new Failure('INVALID_INTERVAL', `until must be at most ${maxReportDays} days after from`, {
       field: 'until',
     });
   }
-  const asked = [vehicleId ?? '', ...(vehicleIds?.split(',') ?? [])].filter((id) => id !== '');
-  if (asked.length > maxVehicleIds) throw invalidParameter('vehicleIds', `must be at most ${maxVehicleIds} ids`);
-  if (asked.length === 0) return { viewer, from, until, timeZone };
-  return { viewer, from, until, timeZone, vehicleIds: await findVehicles(db, viewer, asked) };
+  const requestedIds = [vehicleId ?? '', ...(vehicleIds?.split(',') ?? [])].filter((id) => id !== '');
+  if (requestedIds.length > maxVehicleIds) throw invalidParameter('vehicleIds', `must be at most ${maxVehicleIds} ids`);
+  if (requestedIds.length === 0) return { viewer, from, until, timeZone };
+  return { viewer, from, until, timeZone, vehicleIds: await findVehicles(db, viewer, requestedIds) };
 }

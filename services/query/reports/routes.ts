@@ -36,7 +36,7 @@ function schemaOf({ key, type }: Column): TSchema {
 
 const pascalCase = (kind: string) => kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The answer of a kind of report: its tables, of which unknown values are left out. */
+/** Builds the response schema of a kind of report. Every column is optional, because unknown values are omitted. */
 function answerOf(kind: ReportKind): TSchema {
   const tables = Object.entries(tablesOf(kind)).map(([name, columns]) => {
     const fields = Object.fromEntries(columns.map((column) => [column.key, Type.Optional(schemaOf(column))]));
@@ -58,7 +58,7 @@ function writeReport({ kind, scope: { from, until, timeZone }, tables }: Report)
   return JSON.stringify({ kind, from: writeTimestamp(from), until: writeTimestamp(until), timeZone, ...tables });
 }
 
-/** Additions to the interface: reports (docs/reports.md). */
+/** Registers the report routes (docs/reports.md). */
 export function reportRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
     for (const kind of Object.keys(reportKinds) as ReportKind[]) {

@@ -143,7 +143,7 @@ function Rail() {
 }
 
 function Shell() {
-  // An initial password opens nothing but the form that changes it; so does a second factor that is missing.
+  // Until the password is changed and a required second factor is added, only the profile is available.
   const path = isConfinedToProfile() ? '/profile' : address.value.path;
   const Screen = screenOf(path) ?? NotFound;
   return (

@@ -1,10 +1,10 @@
 // Imports nothing that needs a browser, so that tests can read it.
 
 interface LanguageFacts {
-  /** The language's own name. */
+  /** The name of the language in the language itself. */
   readonly name: string;
   readonly direction: 'ltr' | 'rtl';
-  /** Every text is translated; people can choose only complete languages. */
+  /** Whether every text is translated; only complete languages are offered. */
   readonly isComplete: boolean;
 }
 
@@ -21,17 +21,17 @@ export const languages = {
 
 export type Language = keyof typeof languages;
 
-/** The languages that people can choose. */
+/** The languages that users can choose. */
 export const completeLanguages = (Object.keys(languages) as Language[]).filter((code) => languages[code].isComplete);
 
-/** Chooses the language of the page: the chosen one, else the first of the browser's that is complete, else English. */
+/** Selects the language: the user's choice, else the browser's first complete language, else English. */
 export function chooseLanguage(chosen: Language | 'system', ofBrowser: readonly string[]): Language {
   const isComplete = (code: string): code is Language => completeLanguages.some((one) => one === code);
   const codes = [chosen, ...ofBrowser.map((tag) => tag.split('-', 1)[0] ?? '')];
   return codes.find(isComplete) ?? 'en';
 }
 
-/** Chooses the locale of numbers and dates: the browser's first one in this language, which names the region. */
+/** Selects the locale of numbers and dates: the browser's first locale of this language, for its region. */
 export function chooseLocale(language: Language, ofBrowser: readonly string[]): string {
   const ofLanguage = ofBrowser.find((tag) => tag === language || tag.startsWith(`${language}-`));
   return ofLanguage ?? (language === 'en' ? 'en-GB' : language);

@@ -1,14 +1,14 @@
 // Imports nothing that needs a browser, so that tests can run it.
 
-// The part of ICU MessageFormat that the texts need; intl-messageformat would add 9 kB, compressed, to the first load.
+// A subset of ICU MessageFormat; intl-messageformat would add 9 kB, compressed, to the first load.
 const form = /([=\w]+) \{((?:[^{}]|\{\w+\})*)\}/g;
 const argument = /\{(\w+)(?:, plural,((?: [=\w]+ \{(?:[^{}]|\{\w+\})*\})+))?\}/g;
 
 type Values = Readonly<Record<string, string | number>>;
 
 /**
- * Formats a message in a part of ICU MessageFormat: {name}, and {name, plural, =0 {…} one {…} other {# …}}, whose forms
- * can contain {name}. Numbers are written in the notation of the locale.
+ * Formats a message in a subset of ICU MessageFormat: {name}, and {name, plural, =0 {…} one {…} other {# …}}, whose forms
+ * can contain {name}. Numbers are formatted for the locale.
  */
 export function formatMessage(message: string, values: Values, locale: string): string {
   return message.replace(argument, (whole, name: string, forms: string | undefined) => {
@@ -34,7 +34,7 @@ type Parameters<Names> = Names extends `${infer First}, ${infer Others}`
   ? [Parameter<First>, ...Parameters<Others>]
   : [Parameter<Names>];
 
-/** A table in which each text with parameters is a function of them. */
+/** A table in which each text with parameters is a function. */
 export type Texts<Table> = {
   readonly [Key in keyof Table as Key extends `${infer Name}(${string})` ? Name : Key]: Table[Key] extends string
     ? Key extends `${string}(${infer Names})`
@@ -43,13 +43,13 @@ export type Texts<Table> = {
     : Texts<Table[Key]>;
 };
 
-/** Splits the key of a text into its name and those of its parameters. */
+/** Splits the key of a text into its name and its parameter names. */
 export function splitKey(key: string): { readonly name: string; readonly parameters?: readonly string[] } {
   const [, name, parameters] = /^(\w+)\((.+)\)$/.exec(key) ?? [];
   return name === undefined || parameters === undefined ? { name: key } : { name, parameters: parameters.split(', ') };
 }
 
-/** Makes the texts of a language; a text that its table lacks is in English. */
+/** Builds the texts of a language; missing texts fall back to English. */
 export function makeTexts<Table extends TextTable>(
   english: Table,
   translated: TextTable,

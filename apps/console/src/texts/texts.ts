@@ -17,21 +17,21 @@ export const locale = computed(() => chooseLocale(language.value, navigator.lang
 /** Every text of the console in the language of the page. */
 export const texts = computed(() => makeTexts(english, loaded.value.table, locale.value));
 
-/** Texts by a name that comes from the platform, which may send one that has no text. */
+/** Texts by names that the API sends; it may send a name without a text. */
 export type Lookup = Readonly<Record<string, string>>;
 
-/** Finds the text of a name that comes from the platform. */
+/** Finds the text of a name that the API sends. */
 export const lookUp = (texts: Lookup, name: string): string | undefined => texts[name];
 
 const wanted = computed(() => chooseLanguage(preferences.value.language, navigator.languages));
 
 async function load(code: Language): Promise<void> {
   const table = await tables[`./${code}.json`]?.();
-  // The person may have chosen another one in the meantime.
+  // The user may have chosen another language in the meantime.
   if (wanted.value === code) loaded.value = { language: code, table: table ?? {} };
 }
 
-/** Loads the chosen language, and each one chosen later. The page keeps the former one until a language is loaded. */
+/** Loads the selected language now and on each change. The previous one is shown until loading completes. */
 export async function followLanguage(): Promise<void> {
   effect(() => {
     document.documentElement.lang = language.value;
@@ -39,7 +39,7 @@ export async function followLanguage(): Promise<void> {
   });
   let loading: Promise<void> = Promise.resolve();
   effect(() => {
-    // Without its file, such as after an upgrade of the platform, the page stays in the former language.
+    // The file may be missing after an upgrade; keep the previous language.
     loading = load(wanted.value).catch(() => undefined);
   });
   await loading;

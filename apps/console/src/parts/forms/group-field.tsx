@@ -5,16 +5,16 @@ import { headerFor } from '../layout/application-choice.tsx';
 import { SelectField } from './fields.tsx';
 
 interface GroupOptions {
-  /** Empty for all applications that the person sees. */
+  /** Empty for all applications visible to the user. */
   readonly appId: string;
   /** The id of the chosen group; empty for none. */
   readonly value: string;
-  /** The text of no choice. */
+  /** The label of the empty option. */
   readonly none: string;
   readonly onChange: (id: string) => void;
 }
 
-/** A choice in the tree of groups, with the numbers of their vehicles; nothing while there are no groups. */
+/** Selects a group from the tree, with vehicle counts; renders nothing while there are no groups. */
 export function GroupField({ appId, value, none, onChange }: GroupOptions) {
   const load = () => answerOf(api.GET('/v1/x/groups', { params: { header: headerFor(appId) } }));
   const { data } = useLoad(load, [appId]);

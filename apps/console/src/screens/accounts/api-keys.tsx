@@ -78,7 +78,7 @@ function KeyLine({ apiKey, onDeleted }: { apiKey: ApiKey; onDeleted: () => void 
   );
 }
 
-/** The API keys of an application. */
+/** Manages the API keys of an application. */
 export function ApiKeys({ appId }: { appId: string }) {
   const { accounts: text } = texts.value;
   const created = useSignal<string | undefined>(undefined);

@@ -16,7 +16,7 @@ interface GroupGrantsOptions {
   readonly onChanged: () => void;
 }
 
-/** The groups whose vehicles a user may see or use, with the role on each, and a form for another one. */
+/** Lists the group grants of a user with their roles, and adds and revokes them. */
 export function GroupGrants({ user: { userId, groupGrants }, appId, onChanged }: GroupGrantsOptions) {
   const { accounts: text, groups } = texts.value;
   const action = useAction();

@@ -178,8 +178,8 @@ function describe(shown: Geofence): Readonly<Record<string, string>> {
   };
 }
 
-/** What the form says about a shape. */
-function wordsOf(type: Draft['type']) {
+/** Describes a shape below the map. */
+function shapeTexts(type: Draft['type']) {
   const { geofences: text } = texts.value;
   return {
     Point: { title: text.newCircle, help: text.drawCircle, unfinished: text.needsCentre },
@@ -195,7 +195,7 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
   const unfinished = useSignal<string | undefined>(undefined);
   const { type } = draft.value;
   const isCircle = type === 'Point';
-  const words = wordsOf(type);
+  const words = shapeTexts(type);
   const submit = () => {
     const body = toBody(draft.value);
     unfinished.value = body ? undefined : words.unfinished;

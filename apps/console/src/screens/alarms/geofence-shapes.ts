@@ -12,12 +12,12 @@ export interface Draft {
   readonly type: Geofence['geometry']['type'];
   readonly centre: DraftPoint;
   readonly radiusMetres: number | undefined;
-  /** Of a corridor. */
+  /** The width of a corridor. */
   readonly widthMetres: number | undefined;
-  /** Of a polygon without the repetition of the first one, or of a corridor. */
+  /** The vertices of a polygon, without the repeated first one, or of the center line of a corridor. */
   readonly corners: readonly DraftPoint[];
   readonly timeZone: string;
-  /** Empty if it counts at all times. */
+  /** Empty if the geofence is always active. */
   readonly windows: readonly GeofenceWindow[];
 }
 
@@ -106,11 +106,11 @@ function unwrap(ring: readonly Place[]): Place[] {
   });
 }
 
-/** The direction from one place to another on a flat map around them, degrees; 0 is north. */
+/** Computes the bearing between two places by a planar approximation, in degrees clockwise from north. */
 const bearingOf = ([fromX, fromY]: Place, [toX, toY]: Place): number =>
   degrees(Math.atan2((toX - fromX) * Math.cos(radians((fromY + toY) / 2)), toY - fromY));
 
-/** The two sides of a line and a half circle around each end, closed; inner sides of bends overlap. */
+/** Computes a closed outline around a line, with semicircular ends; it overlaps itself inside of bends. */
 function corridorOutline(line: readonly Place[], halfWidthMetres: number): Place[] {
   const side = (way: readonly Place[]) =>
     way.slice(1).flatMap((to, index) => {

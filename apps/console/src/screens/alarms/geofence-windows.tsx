@@ -9,7 +9,7 @@ import type { Draft, GeofenceWindow } from './geofence-shapes.ts';
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const workdays: GeofenceWindow = { weekdays: weekdays.slice(0, 5), from: '18:00', until: '06:00' };
 
-/** The short name of a weekday; 2024-01-01 was a Monday. */
+/** Formats the short name of a weekday; 2024-01-01 was a Monday. */
 const nameOf = (day: number): string =>
   new Date(Date.UTC(2024, 0, 1 + day)).toLocaleDateString(locale.value, { weekday: 'short', timeZone: 'UTC' });
 
@@ -62,7 +62,7 @@ function Window({ number, window, onChange, onRemove }: WindowOptions) {
   );
 }
 
-/** When a geofence counts, as a part of its form. */
+/** Edits the time windows in which a geofence is active. */
 export function Windows({ draft, error }: { draft: Signal<Draft>; error: string | undefined }) {
   const { geofences: text } = texts.value;
   const { windows, timeZone } = draft.value;

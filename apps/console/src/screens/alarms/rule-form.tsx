@@ -26,7 +26,7 @@ export interface Draft extends ScopeValue {
   readonly kind: AlarmKind;
   readonly measure: Measure;
   readonly parameters: Parameters;
-  /** With groups, it applies to their vehicles and to those listed, not to all. */
+  /** With groups, the rule applies to their vehicles and the listed ones, not to all. */
   readonly groupIds: readonly string[];
 }
 
@@ -229,7 +229,7 @@ function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
   );
 }
 
-/** The vehicles that a rule applies to: all, those of a group, or some. */
+/** Formats which vehicles a rule applies to: all, those of groups, or listed ones. */
 function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: CallFailure | undefined }) {
   const { groupIds } = draft.value;
   const change = (scope: Partial<Draft>) => assign(draft, { ...draft.value, ...scope });

@@ -19,11 +19,11 @@ interface StepOptions {
   readonly label: string;
   readonly name: 'currentPassword' | 'code';
   readonly action: string;
-  /** Its failure is shown below the field. */
+  /** Submits the value; a failure is shown below the field. */
   readonly onSubmit: (value: string) => Promise<unknown>;
 }
 
-/** A form with one field: the password, or a code. */
+/** Asks for one value: the password or a code. */
 function Step({ label, name, action, onSubmit }: StepOptions) {
   const fault = useSignal<string | undefined>(undefined);
   const submit = async (form: HTMLFormElement) => {
@@ -52,7 +52,7 @@ function Step({ label, name, action, onSubmit }: StepOptions) {
   );
 }
 
-/** Adds a second factor: password, then the code of an app that has its secret. */
+/** Adds a second factor: asks for the password, then for a code of the authenticator app. */
 function Enrolment({ onAdded }: { onAdded: (recoveryCodes: readonly string[]) => void }) {
   const { profile: text } = texts.value;
   const started = useSignal<Schema<'SecondFactorSecret'> | undefined>(undefined);
@@ -62,7 +62,7 @@ function Enrolment({ onAdded }: { onAdded: (recoveryCodes: readonly string[]) =>
   const confirm = async (code: string) => {
     const { recoveryCodes } = await answerOf(api.POST('/v1/x/session/second-factor/confirm', { body: { code } }));
     onAdded(recoveryCodes);
-    // A page that was refused until now would take the place of the recovery codes.
+    // Navigate first: refreshing the session shows the requested page, which would hide the recovery codes.
     navigate('/profile', { replace: true });
     await readSession();
   };
@@ -87,7 +87,7 @@ function Enrolment({ onAdded }: { onAdded: (recoveryCodes: readonly string[]) =>
   );
 }
 
-/** Adds or removes the second factor of the person. */
+/** Adds or removes the second factor of the signed-in user. */
 export function SecondFactor({ person }: { person: Person }) {
   const { profile: text } = texts.value;
   const recoveryCodes = useSignal<readonly string[] | undefined>(undefined);

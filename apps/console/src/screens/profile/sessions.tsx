@@ -6,7 +6,7 @@ import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
-/** The browsers in which the person is signed in. */
+/** Lists the browser sessions of the signed-in user, and ends them. */
 export function Sessions() {
   const { profile: text, accounts } = texts.value;
   const { data, failure, reload } = useLoad(() => answerOf(api.GET('/v1/x/sessions')), []);

@@ -111,7 +111,7 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
   );
 }
 
-/** The way to the identity provider, if the platform has one. */
+/** Links to the identity provider, if one is configured. */
 function ProviderLink() {
   const { signIn: text } = texts.value;
   const { data } = useLoad(() => answerOf(api.GET('/v1/x/session/methods')), []);

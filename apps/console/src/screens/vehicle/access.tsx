@@ -140,7 +140,7 @@ function Privacy({ vehicle, mayChange }: { vehicle: LiveVehicle; mayChange: bool
   );
 }
 
-/** Whether the role allows the person to change privacy and to share the vehicle; the platform decides. */
+/** Tests whether the role permits changing privacy and sharing the vehicle. The API enforces it. */
 function mayUse({ grants }: Access): boolean {
   if (session.value.state !== 'signed in') return false;
   const { person } = session.value;
@@ -148,7 +148,7 @@ function mayUse({ grants }: Access): boolean {
   return grants.some(({ username, role }) => username === person.username && role !== 'viewer');
 }
 
-/** Access to a vehicle: location privacy, links, keys, bookings, and the users of the application who can see it. */
+/** Manages access to a vehicle: location privacy, shares, authorizations, bookings and users. */
 export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { access: text } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);

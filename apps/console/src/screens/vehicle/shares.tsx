@@ -20,7 +20,7 @@ interface SharesOptions {
 const hours = [1, 4, 12, 24, 72] as const;
 const gridMetres = 500;
 
-/** Creates a link, which is shown once. */
+/** Creates a share and shows its link once. */
 function NewShare({ vehicle: { id, appId }, onCreated }: Pick<SharesOptions, 'vehicle'> & { onCreated: () => void }) {
   const { shares: text } = texts.value;
   const duration = useSignal('1');
@@ -67,7 +67,7 @@ function NewShare({ vehicle: { id, appId }, onCreated }: Pick<SharesOptions, 've
   );
 }
 
-/** The links that show a vehicle to people without an account, and those to create and revoke them. */
+/** Lists, creates and revokes the shares of a vehicle. */
 export function Shares({ vehicle, mayChange }: SharesOptions) {
   const { shares: text } = texts.value;
   const load = () => answerOf(api.GET('/v1/x/shares', { params: { query: { vehicleId: vehicle.id, limit: 1000 } } }));

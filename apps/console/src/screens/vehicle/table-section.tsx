@@ -7,7 +7,7 @@ interface TableOptions {
   readonly rows: readonly ComponentChildren[];
 }
 
-/** A section with a table, or a sentence where it would be empty. */
+/** Renders a section with a table, or a message if the table is empty. */
 export function TableSection({ title, none, heads, rows }: TableOptions) {
   return (
     <div class="stack">
