@@ -93,13 +93,13 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     const create = async (name: string, parent: string) => {
       await page.getByRole('button', { name: 'New group' }).click();
       await page.getByLabel('Name').fill(name);
-      await page.getByLabel('Below').selectOption({ label: parent });
+      await page.getByLabel('Parent group').selectOption({ label: parent });
       await page.getByRole('searchbox').fill(plate);
       await page.getByRole('button', { name: plate, exact: true }).click();
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('link', { name, exact: true }).waitFor();
     };
-    await create('North', 'At the top');
+    await create('North', 'None (top level)');
     await create('Vans', 'North');
     await page.getByRole('button', { name: 'Delete: North' }).click();
     const dialog = page.getByRole('dialog');
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Change: Vans' }).click();
     await page.getByLabel('Name').fill('Cars');
-    await page.getByLabel('Below').selectOption('');
+    await page.getByLabel('Parent group').selectOption('');
     await page.getByRole('button', { name: `Remove ${plate}` }).click();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Cars' }).waitFor();
