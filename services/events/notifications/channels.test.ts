@@ -65,7 +65,7 @@ async function tellAlarm(channel: object): Promise<Request & { id: string }> {
 const subject = '<!channel> "A" & Ü: towing';
 
 describe('a message', { timeout: 2 * waitMs }, () => {
-  it('to Slack mentions nobody', async () => {
+  it('to Slack cannot mention users', async () => {
     const { body, url } = await tellAlarm({ slack: { url: `${base}/services/T/B/x` } });
     expect(url).toBe('/services/T/B/x');
     const { text } = JSON.parse(body.toString());
@@ -73,7 +73,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     expect(text).toContain('https://fleet.example/alarms');
   });
 
-  it('to Matrix has text and escaped HTML', async () => {
+  it('to Matrix contains text and escaped HTML', async () => {
     const { body } = await tellAlarm({ matrix: { url: `${base}/webhook/x` } });
     const { text, html } = JSON.parse(body.toString());
     expect(text.split('\n')[0]).toBe(subject);
@@ -88,7 +88,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     expect(content.actions[0].url).toBe('https://fleet.example/alarms');
   });
 
-  it('to Telegram is for the chat, with the token in the path alone', async () => {
+  it('to Telegram names the chat, and contains the token only in the path', async () => {
     const botToken = `1234:${'t'.repeat(35)}`;
     const { body, url } = await tellAlarm({ telegram: { botToken, chatId: '-77', url: base } });
     expect(url).toBe(`/bot${botToken}/sendMessage`);
@@ -118,7 +118,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     });
   });
 
-  it('fails in the log without the address, and a 410 disables its notification', async () => {
+  it('logs failures without the address, and disables the notification on status 410', async () => {
     status = 500;
     const { id } = await tellAlarm({ slack: { url: `${base}/secret-path` } });
     const log = await eventually(async () => {
@@ -154,7 +154,7 @@ function decrypt(body: Buffer, keys: ReturnType<typeof createECDH>, auth: Buffer
 }
 
 describe('a push message', { timeout: 2 * waitMs }, () => {
-  it('is encrypted for the browser, and signed with the key that it subscribed with', async () => {
+  it('is encrypted for the browser, and signed with the key of its subscription', async () => {
     const keys = createECDH('prime256v1');
     keys.generateKeys();
     const auth = randomBytes(16);
@@ -184,7 +184,7 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ aud: base });
   });
 
-  it('to a browser that has unsubscribed disables its notification', async () => {
+  it('to an unsubscribed browser disables the notification', async () => {
     status = 404;
     const keys = createECDH('prime256v1');
     keys.generateKeys();

@@ -7,11 +7,11 @@ import { asHtml, asText, type Message } from './messages.ts';
 import type { PushKey } from './push-key.ts';
 import type { ChannelName, NewNotification } from './schemas.ts';
 
-/** Where messages go: exactly one member. It holds secrets, and is stored sealed. */
+/** The settings of a channel, with exactly one member. Contains secrets; stored sealed. */
 export type ChannelSettings = Pick<NewNotification, ChannelName>;
 
 export interface ChannelOptions extends Pick<PostOptions, 'addresses' | 'timeLimitMs' | 'mailer' | 'publicUrl'> {
-  /** Only a channel that pushes asks for it. */
+  /** Called only by the push channel. */
   readonly findPushKey: () => Promise<PushKey>;
 }
 
@@ -19,12 +19,12 @@ type Send = (message: Message) => Promise<Attempt>;
 
 const telegramUrl = 'https://api.telegram.org';
 const maxTelegramLength = 4000;
-/** Push services accept 4096 bytes, encryption included. */
+/** Maximum characters of title and body each; push services accept 4096 bytes including encryption. */
 const maxPushLength = 600;
 const maxSmsLength = 480;
 const pushSeconds = 86_400;
 
-/** Posts a request to an address that an application chose. */
+/** Posts a request to a URL that an application chose. */
 async function post(
   url: string,
   { addresses, timeLimitMs }: ChannelOptions,
@@ -89,10 +89,10 @@ const sendTelegram =
     return postJson(`${url.replace(/\/$/, '')}/bot${botToken}/sendMessage`, options, { chat_id: chatId, text });
   };
 
-/** Slack reads `<…>` as links and mentions (its manual, "Escaping text"). */
+/** Escapes text for Slack, which interprets `<…>` as links and mentions (Slack API, "Escaping text"). */
 const escapeSlack = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** An adaptive card of runs, which know no mark-up. */
+/** Builds an adaptive card of text runs, which do not interpret mark-up. */
 function teamsCard({ subject, lines, link, linkText }: Message): object {
   const block = (text: string, weight = 'Default') => ({
     type: 'RichTextBlock',
@@ -104,7 +104,7 @@ function teamsCard({ subject, lines, link, linkText }: Message): object {
   return { type: 'message', attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content }] };
 }
 
-/** Replaces the placeholders of a template of an SMS provider by escaped values. */
+/** Replaces the placeholders of an SMS template by escaped values. */
 export function fillSms(template: string, values: Readonly<Record<string, string>>, write: (text: string) => string) {
   return template.replaceAll(/\{(to|text|id)\}/g, (_all, name: string) => write(values[name] ?? ''));
 }
@@ -120,7 +120,7 @@ const sendSms =
     return post(fillSms(url, values, encodeURIComponent), options, headers, fillSms(body, values, write));
   };
 
-/** Opens the channel that the settings name. */
+/** Creates the send function of the configured channel. */
 export function openChannel(settings: ChannelSettings, options: ChannelOptions): Send {
   const { email, push, telegram, slack, matrix, teams, sms } = settings;
   if (email !== undefined) return sendMail(email, options);

@@ -121,7 +121,7 @@ describe('a message about an alarm', { timeout: 2 * waitMs }, () => {
     expect(server.received.flatMap(({ source }) => /^bcc/im.exec(source) ?? [])).toEqual([]);
   });
 
-  it('is neither lost nor repeated while the mail server is away', async () => {
+  it('is neither lost nor duplicated while the mail server is unavailable', async () => {
     const id = await create();
     await server.close();
     for (const one of [vehicle, otherVehicle]) await raiseAlarm(platform.db, rule, one);
@@ -137,7 +137,7 @@ describe('a message about an alarm', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ state: 'active' }), waitMs);
   });
 
-  it('that is refused fails in the log, disturbs no other notification, and is sent once the address is corrected', async () => {
+  it('to a rejected address is logged as failed, does not delay other notifications, and is sent after a correction', async () => {
     server.refused.add(ann);
     const id = await create();
     await create({ email: bob });
@@ -153,7 +153,7 @@ describe('a message about an alarm', { timeout: 2 * waitMs }, () => {
 });
 
 describe('events', { timeout: 2 * waitMs }, () => {
-  it('beyond the limit of an hour come in one digest, which counts and lists them, also after a restart', async () => {
+  it('beyond the hourly limit are counted and listed in one digest, also after a restart', async () => {
     const id = await create({ maxPerHour: 2 });
     for (let n = 0; n < 5; n += 1) await raiseAlarm(platform.db, rule, vehicle, 100 - n);
     await awaitSubjects(ann, ['AB-123-CD: towing', 'AB-123-CD: towing']);
@@ -177,7 +177,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(subjectsTo(ann)).toHaveLength(4), waitMs);
   });
 
-  it('of private time, other vehicles, other rules and hours off duty are not told', async () => {
+  it('are not sent for privacy intervals, other vehicles, other rules and off-duty hours', async () => {
     const otherRule = await createRule(platform.db, application.id, 'crash');
     await sql`insert into privacy_period (vehicle_id, period)
       values (${Number(vehicle.id)}, tstzrange(now() - interval '1 hour', null))`.execute(platform.db);
@@ -205,7 +205,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
       expect(subjectsTo(address)).toEqual([]);
   });
 
-  it('escalate once if nobody acknowledges the alarm in time, and not otherwise', async () => {
+  it('escalate once, and only if the alarm is not acknowledged in time', async () => {
     const second = await create({ email: bob, events: ['device.silent'] });
     await create({ escalation: { notificationId: second, afterMinutes: 1 } });
     const [open, acknowledged] = [
@@ -227,7 +227,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
 });
 
 describe('the interface', { timeout: waitMs }, () => {
-  it('sends a test message, whatever the rules, and answers what came of it', async () => {
+  it('sends a test message regardless of the rules, and returns the result', async () => {
     const id = await create({ events: ['device.silent'], language: 'fr' });
     expect((await api.post(`${path}/${id}/test`)).body).toMatchObject({ delivered: true });
     expect(subjectsTo(ann)).toEqual(['Essai d’une notification']);
@@ -260,7 +260,7 @@ describe('the interface', { timeout: waitMs }, () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('shows no credentials, and stores them sealed', async () => {
+  it('never returns credentials, and stores them sealed', async () => {
     const botToken = `1234:${'planted'.repeat(5)}`;
     const { id } = (await api.post(path, { events: ['*'], telegram: { botToken, chatId: '-77' } })).body;
     const shown = await api.get(path);

@@ -15,13 +15,13 @@ it.each(languages)('the texts in %s have those of English, with the same placeho
   expect(describeTexts(textsOf(language))).toEqual(describeTexts(textsOf('en')));
 });
 
-it('every event that is told and every alarm kind has a text', () => {
+it('every notified event type and alarm kind has a text', () => {
   const { events, alarms }: Texts = textsOf('en');
   expect(Object.keys(events).sort()).toEqual([...told, 'notification.test'].sort());
   expect(Object.keys(alarms).sort()).toEqual([...alarmKinds].sort());
 });
 
-it('times are those of the time zone, and lines without a value are left out', () => {
+it('times are local to the time zone, and lines without a value are omitted', () => {
   const writing = { language: 'en', timeZone: 'Europe/Paris', publicUrl: undefined };
   const data = { kind: 'speed', ruleName: 'Town', value: 61.5, raisedAt: '2026-07-01T22:30:00Z' };
   const event = { type: 'alarm.raised', time: '2026-07-01T22:30:00Z', vehicleId: '1000000001', data };

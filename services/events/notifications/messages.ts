@@ -3,7 +3,7 @@ import { namePlace } from './place.ts';
 
 interface Template {
   readonly subject: string;
-  /** A line with a placeholder that an event has no value for is left out. */
+  /** Lines with a placeholder for which the event has no value are omitted. */
   readonly lines: readonly string[];
 }
 
@@ -11,14 +11,14 @@ interface Template {
 export interface Texts {
   readonly events: Readonly<Record<string, Template>>;
   readonly alarms: Readonly<Record<string, string>>;
-  /** What alarms of a kind measure, with the unit; the value of other kinds is not told. */
+  /** Formats of the measured value by alarm kind; other kinds have none. */
   readonly values: Readonly<Record<string, string>>;
   readonly digest: { readonly subject: string; readonly first: string; readonly more: string };
   readonly open: string;
 }
 
 const directory = new URL('texts/', import.meta.url);
-/** Each file is a language. */
+/** The languages with a file in texts/. */
 export const languages: readonly string[] = readdirSync(directory)
   .map((name) => name.replace(/\.json$/, ''))
   .sort();
@@ -35,9 +35,9 @@ export function textsOf(language: string): Texts {
   return found;
 }
 
-/** A message for people, the same for all channels. */
+/** A message, independent of the channel. */
 export interface Message {
-  /** The same at every repetition: channels that can merge copies do. */
+  /** Idempotency key, the same for all attempts; channels deduplicate by it if they can. */
   readonly key: string;
   readonly subject: string;
   readonly lines: readonly string[];
@@ -45,14 +45,14 @@ export interface Message {
   readonly linkText: string;
 }
 
-/** How messages are written. */
+/** The options of message formatting. */
 export interface Writing {
   readonly language: string;
   readonly timeZone: string;
   readonly publicUrl: string | undefined;
 }
 
-/** An event as the list has it. */
+/** An event of the event list. */
 export interface ToldEvent {
   readonly type: string;
   readonly time: string;
@@ -66,7 +66,7 @@ function fill(template: string, values: Readonly<Record<string, string | undefin
   const text = template.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const { [name]: value } = values;
     if (value === undefined) isComplete = false;
-    // Line breaks in a plate or name would look like lines of the message.
+    // A line break in a plate or name could forge lines of the message.
     return value?.replaceAll(/\p{Cc}+/gu, ' ') ?? '';
   });
   return isComplete ? text : undefined;
@@ -86,7 +86,7 @@ function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** The values of placeholders. @param plate of the vehicle; undefined without one */
+/** Computes the values of placeholders. @param plate of the vehicle; undefined without one */
 function valuesOf({ time, data }: ToldEvent, plate: string | undefined, writing: Writing) {
   const { kind, location, raisedAt, from, until, lastContact, changed, value } = data;
   const { alarms, values } = textsOf(writing.language);
@@ -125,7 +125,7 @@ export function writeMessage(event: ToldEvent, plate: string | undefined, key: s
   };
 }
 
-/** Events that a digest lists; it counts the others. */
+/** Maximum events listed in a digest; the others are only counted. */
 const maxListed = 50;
 
 /** Writes the digest of several events. @param events with the plates of their vehicles, in order */

@@ -23,12 +23,12 @@ export async function raiseAlarm(
   return rows[0]?.id ?? '';
 }
 
-/** Writes the escalations that are due, as the check of ingest does. */
+/** Records due escalations, as ingest does. */
 export async function recordEscalations(db: Database): Promise<void> {
   await sql`select record_escalations()`.execute(db);
 }
 
-/** Sets the plate of a vehicle, whatever it holds. */
+/** Sets the plate of a vehicle without validation. */
 export async function setPlate(db: Database, { id }: Pick<TestVehicle, 'id'>, plate: string): Promise<void> {
   await sql`update vehicle set plate = ${plate} where id = ${Number(id)}`.execute(db);
 }

@@ -20,7 +20,7 @@ const eventsPerPage = 500;
 const types = new Set(eventTypes.filter((type) => type !== 'reading.stored'));
 const held: Attempt = { outcome: 'held', status: undefined, durationMs: 0, error: undefined, retryAfterMs: 0 };
 
-/** Opens a notification as a receiver of events. @throws Failure INTERNAL_ERROR for settings that no key opens */
+/** Opens a notification as a receiver of events. @throws Failure INTERNAL_ERROR if no key opens its settings */
 export async function openNotifier(
   context: Context,
   webhook: DeliveredWebhook,
@@ -35,8 +35,8 @@ export async function openNotifier(
 }
 
 /**
- * Tells people the events of one notification: one message for each, in turn; beyond the limit of an hour, events are held in the
- * database until a digest lists them.
+ * Sends the events of one notification, one message each and in order. Events beyond the hourly limit are held in the
+ * database for a digest.
  */
 class Notifier implements OpenedReceiver {
   readonly #context: Context;
@@ -44,7 +44,7 @@ class Notifier implements OpenedReceiver {
   readonly #maxPerHour: number;
   readonly #send: (message: Message) => Promise<Attempt>;
   readonly #writing: Writing;
-  /** Of the messages of the last hour, UNIX milliseconds. */
+  /** Send times of the messages of the last hour, Unix milliseconds. */
   #sentAt: number[];
   #isHolding: boolean;
   #turn: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,7 @@ class Notifier implements OpenedReceiver {
   }
 
   readonly post: PostEvent = (event) => {
-    const turn = this.#turn.then(() => this.#tell(event));
+    const turn = this.#turn.then(() => this.#notify(event));
     this.#turn = turn.catch(() => undefined);
     return turn;
   };
@@ -81,7 +81,7 @@ class Notifier implements OpenedReceiver {
     if (this.#context.clock().getTime() < this.#nextDigestAt || this.#isFull()) return;
     this.#isWritingDigest = true;
     this.#turn = this.#turn
-      .then(() => this.#tellHeld())
+      .then(() => this.#sendDigest())
       .then(() => this.#context.failures.succeeded('digests'))
       .catch((error: unknown) => (this.#isClosed ? undefined : this.#context.failures.failed('digests', error)))
       .finally(() => {
@@ -103,12 +103,12 @@ class Notifier implements OpenedReceiver {
     return `${this.#webhook.id}-${eventId}`;
   }
 
-  async #tell({ id, json }: Pick<PlatformEvent, 'id' | 'json'>): Promise<Attempt> {
+  async #notify({ id, json }: Pick<PlatformEvent, 'id' | 'json'>): Promise<Attempt> {
     const { db } = this.#context;
     const event = JSON.parse(json) as ToldEvent;
     const isTest = event.type === 'notification.test';
     if (event.type === 'alarm.raised' || event.type === 'alarm.escalated') {
-      // Before the message: an address that does not work must not keep others from being told.
+      // Plan first: the escalation must not depend on the delivery of this message.
       await queries.planEscalation(db, this.#webhook.id, String(event.data['id']));
     }
     if (!isTest && (this.#isHolding || this.#isFull())) {
@@ -122,7 +122,7 @@ class Notifier implements OpenedReceiver {
     return attempt;
   }
 
-  async #tellHeld(): Promise<void> {
+  async #sendDigest(): Promise<void> {
     const { db, clock, metrics } = this.#context;
     const { id } = this.#webhook;
     const ids = await queries.listHeld(db, id);
@@ -155,7 +155,7 @@ class Notifier implements OpenedReceiver {
     this.#isHolding = false;
   }
 
-  /** Reads the held events as they are now; private, deleted and expired ones are left out. */
+  /** Reads the current content of held events, except private, deleted and expired ones. */
   async #readHeld(ids: readonly string[]): Promise<PlatformEvent[]> {
     const cursors = ids.map((one) => parseCursor(one)).sort((one, other) => (isBefore(one, other) ? -1 : 1));
     const [first, last] = [cursors[0], cursors.at(-1)];

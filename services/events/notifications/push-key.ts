@@ -9,7 +9,7 @@ export interface PushKey {
   readonly privateKey: string;
 }
 
-/** Reads the key pair, and makes it the first time. @throws Failure INTERNAL_ERROR when no key opens it */
+/** Reads the key pair, or creates it on first use. @throws Failure INTERNAL_ERROR if no key opens it */
 export async function openPushKey(db: Database, sealer: Sealer): Promise<PushKey> {
   const made = webPush.generateVAPIDKeys();
   const sealed = sealer.seal(Buffer.from(made.privateKey), pushKeyContext);

@@ -13,18 +13,18 @@ import type { ChannelSettings } from './channels.ts';
 import type { ToldEvent } from './messages.ts';
 import type { ChannelName, NewNotification, Notification } from './schemas.ts';
 
-/** How a notification tells, and what it told lately. */
+/** The rules of a notification and its recent activity. */
 export interface Rules {
   readonly language: string;
   readonly timeZone: string;
   readonly maxPerHour: number;
-  /** Of the messages of the last hour. */
+  /** Send times of the messages of the last hour. */
   readonly sentAt: readonly Date[];
-  /** Whether events wait for a digest. */
+  /** Whether events are held for a digest. */
   readonly isHolding: boolean;
 }
 
-/** Reads the rules of a notification. */
+/** Reads the rules and recent activity of a notification. */
 export async function loadRules(db: Database, id: string, now: Date): Promise<Rules> {
   const { rows } = await sql<Rules>`select notification.language, notification.max_per_hour as "maxPerHour",
       coalesce(notification.time_zone, application.time_zone) as "timeZone",
@@ -38,7 +38,7 @@ export async function loadRules(db: Database, id: string, now: Date): Promise<Ru
   return row;
 }
 
-/** SQL that is true if an event was stored in hours on duty; intervals that end at or before their start end the next day. */
+/** SQL that is true if an event was stored during duty hours. Intervals that end at or before their start end the next day. */
 const isOnDuty = sql<boolean>`(notification.duty is null or exists (
   select from jsonb_to_recordset(notification.duty) as hours (weekdays integer[], "from" time, until time)
   cross join lateral (select event.stored_at at time zone coalesce(notification.time_zone, application.time_zone) as at) as local
@@ -49,12 +49,12 @@ const isOnDuty = sql<boolean>`(notification.duty is null or exists (
     else (day.today = any (hours.weekdays) and day.time >= hours."from")
       or (day.yesterday = any (hours.weekdays) and day.time < hours.until) end))`;
 
-/** SQL that is true if a privacy interval covers when an event happened, or any part of the trip that it is about. */
+/** SQL that is true if a privacy interval covers the time of an event or overlaps its trip. */
 const isPrivate = sql<boolean>`exists (select from privacy_period where privacy_period.vehicle_id = event.vehicle_id
   and (privacy_period.period @> event.occurred_at or privacy_period.period && (select tstzrange(started_at, ended_at, '[]')
     from trip where event.type like 'trip.%' and trip.id::text = event.subject)))`;
 
-/** Selects the events that a notification tells: of its vehicles, rules and hours on duty, and never private ones. */
+/** Selects the events to notify: those that match vehicles, rules and duty hours, and are not private. */
 export async function selectTold(
   db: Database,
   { id, applicationId }: Pick<DeliveredWebhook, 'id' | 'applicationId'>,
@@ -83,7 +83,7 @@ export async function selectTold(
   return events.filter(({ cursor }) => told.has(String(cursor.event)));
 }
 
-/** Finds the plates of the vehicles of events, by their ids. */
+/** Finds the plates of the vehicles of events, by vehicle id. */
 export async function findPlates(db: Database, events: readonly ToldEvent[]): Promise<Map<string | undefined, string>> {
   const ids = events.flatMap(({ vehicleId }) => parseVehicleId(vehicleId ?? '') ?? []);
   if (ids.length === 0) return new Map();
@@ -92,7 +92,7 @@ export async function findPlates(db: Database, events: readonly ToldEvent[]): Pr
   return new Map(rows.map(({ id, plate }) => [id, plate]));
 }
 
-/** Plans that another notification is told of an alarm, unless somebody acknowledges it in time; once for each alarm. */
+/** Schedules the escalation of an alarm to another notification unless it is acknowledged in time; once for each alarm. */
 export async function planEscalation(db: Database, id: string, alarmId: string): Promise<void> {
   await sql`insert into notification_escalation (notification_id, alarm_id, due_at)
     select notification.id, alarm.id, clock_timestamp() + make_interval(mins => escalates_after_minutes)
@@ -101,33 +101,33 @@ export async function planEscalation(db: Database, id: string, alarmId: string):
     on conflict do nothing`.execute(db);
 }
 
-/** Leaves an event to the next digest. */
+/** Holds an event for the next digest. */
 export async function hold(db: Database, id: string, eventId: string): Promise<void> {
   await sql`insert into notification_held (notification_id, event_id) values (${id}, ${eventId})
     on conflict do nothing`.execute(db);
 }
 
-/** Lists the ids of the events that wait for a digest. */
+/** Lists the ids of held events. */
 export async function listHeld(db: Database, id: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select event_id as id from notification_held
     where notification_id = ${id}`.execute(db);
   return rows.map((row) => row.id);
 }
 
-/** Releases events that a digest has listed. */
+/** Deletes held events that a digest has listed. */
 export async function release(db: Database, id: string, eventIds: readonly string[]): Promise<void> {
   await sql`delete from notification_held where notification_id = ${id}
     and event_id = any (${[...eventIds]}::text[])`.execute(db);
 }
 
-/** Gives up events that could not be told for three days. @returns how many */
+/** Drops held events that could not be sent for three days. @returns the number of dropped events */
 export async function dropOldHeld(db: Database, id: string, now: Date): Promise<number> {
   const { numAffectedRows = 0n } = await sql`delete from notification_held where notification_id = ${id}
     and held_at < ${new Date(now.getTime() - deadLetterAfterMs)}`.execute(db);
   return Number(numAffectedRows);
 }
 
-/** The settings of a notification but its channel, as columns. */
+/** The columns of the settings of a notification, except its channel. */
 type Columns = Omit<NewNotification, ChannelName | 'events' | 'vehicleIds'>;
 
 /** Adds the settings of a notification to its webhook. @throws Failure INVALID_PARAMETER */
@@ -152,7 +152,7 @@ export async function writeSettings(
   await sql`update notification set ${columns} where id = ${id}`.execute(db);
 }
 
-/** Checks that what a notification names belongs to its application, and that its time zone exists. */
+/** Checks that referenced rules, groups and notifications belong to the application, and that the time zone exists. */
 async function requireOwn(
   db: Database,
   applicationId: number,
@@ -179,7 +179,7 @@ async function requireOwn(
   }
 }
 
-/** Replaces the sealed settings of the channel of a locked notification; what a digest holds stays. */
+/** Replaces the sealed channel settings of a locked notification; held events are kept. */
 export async function sealChannel(db: Database, sealer: Sealer, id: string, settings: ChannelSettings): Promise<void> {
   const sealed = sealer.seal(Buffer.from(JSON.stringify(settings)), webhookSecretContext(id));
   await sql`update webhook set sealed_secret = ${sealed} where id = ${id}`.execute(db);
@@ -208,7 +208,7 @@ export async function listNotifications(db: Database, applicationId: number, id?
   return rows.map(({ one }) => one);
 }
 
-/** Finds a notification. @throws Failure NOT_FOUND, also for one of another application */
+/** Finds a notification. @throws Failure NOT_FOUND, also if it belongs to another application */
 export async function findNotification(db: Database, applicationId: number, id: string): Promise<Notification> {
   const [found] = await listNotifications(db, applicationId, requireId(id));
   if (!found) throw new Failure('NOT_FOUND', 'no such notification');

@@ -25,9 +25,9 @@ import * as schemas from './schemas.ts';
 /** Options of the routes. */
 export interface NotificationRoutes extends PostOptions {
   readonly db: Kysely<Tables>;
-  /** Of this process, which delivers to the notifications that it creates. */
+  /** The lease of this process, which delivers the notifications that it creates. */
   readonly lease: string;
-  /** Sends a message of type `notification.test`, whatever the state of the notification. */
+  /** Sends a message of type `notification.test`, regardless of the state of the notification. */
   sendTest(id: string): Promise<{ eventId: string; attempt: Attempt }>;
 }
 
@@ -36,7 +36,7 @@ const operatorPath = '/v1/x/admin/notifications';
 const route = { tags: ['notifications'] };
 const Deleted = Type.Object({ deleted: Succeeded }, { title: 'Deleted' });
 const TestMessage = Type.Object(TestDelivery.properties, { title: 'TestMessage' });
-/** A notification sends data of an application elsewhere, as a webhook does. */
+/** Notifications send application data to third parties, as webhooks do. */
 const config = { right: ['administrator', 'application'] as const };
 
 type Request = { caller: Caller; ip: string; params: { id: string } };
@@ -46,7 +46,7 @@ function requireApplication({ userId }: Caller): void {
     throw new Failure('UNAUTHORIZED', 'a notification belongs to an application, not to a user');
 }
 
-/** Notifications of an application. */
+/** Registers the notification routes for applications. */
 export function notificationRoutes(options: NotificationRoutes): RoutePlugin {
   return (http) => {
     http.addHook('preValidation', async ({ caller }) => requireApplication(caller));
@@ -58,7 +58,7 @@ export function notificationRoutes(options: NotificationRoutes): RoutePlugin {
   };
 }
 
-/** The same for operators, as the command line needs them. */
+/** Registers the same routes for operators, as the CLI uses them. */
 export function operatorNotificationRoutes(options: NotificationRoutes): RoutePlugin {
   return (http) => {
     addOperatorCreation(http, options);
@@ -82,7 +82,7 @@ async function create(
   return id;
 }
 
-/** Changes a notification that is locked meanwhile, and records it in the audit. @throws Failure NOT_FOUND */
+/** Locks a notification, changes it and audits the change. @throws Failure NOT_FOUND */
 async function change<T>(
   db: Kysely<Tables>,
   request: Request,

@@ -8,20 +8,20 @@ import { type ChannelName, channelNames, type NewNotification } from './schemas.
 /** The channel of a request. */
 export interface Channel {
   readonly name: ChannelName;
-  /** What of its address people are shown. */
+  /** The non-secret part of the address, for display. */
   readonly target: string;
   readonly settings: ChannelSettings;
 }
 
 const hostOf = (url: string): string => new URL(url).host;
 
-/** Checks the URL of an SMS provider with sample values: its host must not depend on them. */
+/** Validates the URL of an SMS provider, whose host must not depend on placeholders. @returns the host */
 function requireSmsUrl(url: string, rules: AddressRules): string {
   if (/^[^:]*:[/\\]*[^/\\?#]*\{/.test(url)) throw invalidParameter('sms.url', 'must hold no placeholder in its host');
   return hostOf(requireUrl(fillSms(url, { to: '1', text: '1', id: '1' }, encodeURIComponent), rules, 'sms.url'));
 }
 
-/** Checks that a browser can have this key: messages are encrypted for it. */
+/** Validates the public key of a browser, for which messages are encrypted. */
 function requirePushKey(p256dh: string): void {
   const ecdh = createECDH('prime256v1');
   ecdh.generateKeys();
@@ -52,10 +52,10 @@ function targetOf({ email, push, telegram, slack, matrix, teams, sms }: ChannelS
 }
 
 /**
- * Checks the channel of a request.
- * @param mayMail whether a mail server is set
- * @returns undefined without one
- * @throws Failure INVALID_PARAMETER for several channels, and for addresses that are not permitted
+ * Validates the channel of a request.
+ * @param mayMail whether a mail server is configured
+ * @returns undefined without a channel
+ * @throws Failure INVALID_PARAMETER for several channels or an address that is not permitted
  */
 export function readChannel(body: NewNotification, rules: AddressRules, mayMail: boolean): Channel | undefined {
   const [name, ...others] = channelNames.filter((one) => body[one] !== undefined);

@@ -10,7 +10,7 @@ const id = (description: string) =>
 /** Of RFC 8291, section 5. */
 const examplePushKey = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
 
-/** The channels; exactly one member of them says where messages go. */
+/** The channels of a notification, of which exactly one is given. */
 export const Channels = {
   email: Type.String({
     ...{ maxLength: 254, pattern: '^[^\\s<>@,;:"\\\\()\\[\\]]+@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*$' },
@@ -115,7 +115,7 @@ const selection = {
   ),
 };
 
-/** Of the settings of a channel exactly one is given; a change may leave it out, and keeps the present one. */
+/** Exactly one channel is given; a change may omit it to keep the current one. */
 export const NewNotification = Type.Object({ ...Type.Partial(Type.Object(Channels)).properties, ...selection });
 export const ChangedNotification = Type.Object({
   ...NewNotification.properties,

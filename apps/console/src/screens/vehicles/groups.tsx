@@ -21,7 +21,7 @@ type GroupWithVehicles = Schema<'GroupWithVehicles'>;
 /** The values of the form. */
 interface Draft {
   readonly name: string;
-  /** Empty at the top of the tree. */
+  /** Empty at the top level. */
   readonly parentId: string;
   readonly vehicles: readonly NamedVehicle[];
 }
@@ -36,7 +36,7 @@ const draftOf = (group: GroupWithVehicles | undefined): Draft => ({
   vehicles: (group?.vehicleIds ?? []).map((id) => ({ id, plate: id })),
 });
 
-/** Groups that another one can be below: neither itself nor those below it, which follow it in the list. */
+/** Lists the possible parents of a group: all but itself and its descendants, which follow it in the list. */
 function parentsOf(groups: readonly Group[], id: string | undefined): readonly Group[] {
   const start = groups.findIndex((one) => one.id === id);
   if (start < 0) return groups;
@@ -48,17 +48,17 @@ function parentsOf(groups: readonly Group[], id: string | undefined): readonly G
 interface GroupFormOptions {
   readonly appId: string;
   readonly groups: readonly Group[];
-  /** Undefined for a new one. */
+  /** Undefined for a new group. */
   readonly group: GroupWithVehicles | undefined;
   readonly onClose: () => void;
 }
 
-/** The values of the form, with the plates of its vehicles. */
+/** Loads the values of the form, with the plates of its vehicles. */
 function useDraft(appId: string, group: GroupWithVehicles | undefined) {
   const draft = useSignal(draftOf(group));
   const show = async (shown: GroupWithVehicles | undefined) => {
     draft.value = draftOf(shown);
-    // Without plates, the identifiers stay.
+    // Show identifiers if the plates cannot be loaded.
     const vehicles = await nameVehicles(appId, shown?.vehicleIds ?? []).catch(() => undefined);
     if (vehicles) draft.value = { ...draft.value, vehicles };
   };
@@ -109,7 +109,7 @@ function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
   const { groups: text } = texts.value;
   const { draft, show } = useDraft(appId, group);
   const saving = useSave(group, ({ name, parentId, vehicleIds }) => JSON.stringify([name, parentId, vehicleIds]));
-  // Once created, a repetition after a failure changes it.
+  // If a later step fails after the creation, a retry updates the group.
   const created = useSignal(group?.id);
   const save = async () => {
     const { name, parentId, vehicles } = draft.value;
@@ -148,7 +148,7 @@ function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
   );
 }
 
-/** The tree of groups of an application, and the form of one. */
+/** Shows the tree of groups of an application, and the form of one group. */
 function GroupTree({ appId }: { appId: string }) {
   const { groups: text, vehicles } = texts.value;
   const load = () => answerOf(api.GET('/v1/x/groups', { params: { header: headerFor(appId) } }));
@@ -199,7 +199,7 @@ function GroupTree({ appId }: { appId: string }) {
   );
 }
 
-/** The groups of an application, for its administrators. */
+/** Manages the groups of an application, for administrators. */
 export function GroupsPage() {
   const { groups: text, guide, application } = texts.value;
   const appId = chosenApplication(false)?.appId;
