@@ -8,7 +8,6 @@ const texts = {
     away: 'No connection. Trying again …',
     isPrivate: 'The position is private at the moment.',
     none: 'There is no position yet.',
-    address: 'Address',
     coordinates: 'Position',
     accuracy: 'Accuracy',
     speed: 'Speed',
@@ -26,7 +25,6 @@ const texts = {
     away: 'Pas de connexion. Nouvel essai …',
     isPrivate: 'La position est privée en ce moment.',
     none: 'Aucune position pour l’instant.',
-    address: 'Adresse',
     coordinates: 'Position',
     accuracy: 'Précision',
     speed: 'Vitesse',
@@ -90,11 +88,10 @@ function draw(position) {
 }
 
 /** Lists what is known; text from the platform is only ever set as text. */
-function listFacts({ address, latitude, longitude, speedKmh, headingDegrees, time, ageSeconds }, gridMetres) {
+function listFacts({ latitude, longitude, speedKmh, headingDegrees, time, ageSeconds }, gridMetres) {
   const wind = text.winds[Math.round((headingDegrees ?? 0) / 45) % 8];
   const age = ageSeconds === undefined ? moment(time) : ago(ageSeconds + (Date.now() - answeredAtMs) / 1000);
   const facts = [
-    [text.address, address],
     [text.coordinates, `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`],
     [text.accuracy, gridMetres && `± ${number(gridMetres / 2)} m`],
     [text.speed, speedKmh !== undefined && `${number(speedKmh)} km/h`],

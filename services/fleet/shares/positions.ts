@@ -1,13 +1,11 @@
 import type { Timestamp } from '@odograph/contracts/timestamps';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
-import type { Addresses } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { lastSpeed } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
 import { firstRow } from '../alarms/geofences.ts';
-import type { Fleet } from '../common/fleet.ts';
 import type { OpenShare } from './queries.ts';
 import type { SharedVehicle } from './schemas.ts';
 
@@ -83,7 +81,7 @@ function withoutRepetitions(points: readonly Point[]): Point[] {
   });
 }
 
-async function positionOf(db: Database, share: OpenShare, last: TrailRow | undefined, addresses: Addresses) {
+async function positionOf(db: Database, share: OpenShare, last: TrailRow | undefined) {
   if (share.shownUntil !== null) {
     return last && { ...roundPosition(last, share.gridMetres), time: last.time };
   }
@@ -93,10 +91,8 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
   const position = { ...roundPosition(latest, share.gridMetres), time, ageSeconds };
   // Speed and heading would reveal the position within the cell.
   if (share.gridMetres !== null) return position;
-  const [address] = await addresses.find(db, [{ vehicleId: share.vehicleId, ...position }]);
   return {
     ...position,
-    ...(address !== undefined && { address }),
     ...(speedKmh !== null && { speedKmh }),
     ...(headingDegrees !== null && { headingDegrees }),
   };
@@ -107,16 +103,12 @@ async function positionOf(db: Database, share: OpenShare, last: TrailRow | undef
  * @param after the member `after` of the previous response
  * @throws Failure INVALID_PARAMETER
  */
-export async function showShare(
-  { db, addresses }: Pick<Fleet, 'db' | 'addresses'>,
-  share: OpenShare,
-  after: Timestamp | undefined,
-): Promise<SharedVehicle> {
+export async function showShare(db: Database, share: OpenShare, after: Timestamp | undefined): Promise<SharedVehicle> {
   const start = after === undefined ? undefined : isoMicroseconds(parseTimestamp('after', after));
   const { gridMetres, name } = share;
   const isPrivate = await isPrivateNow(db, share.vehicleId);
   const rows = isPrivate ? [] : await readTrail(db, share, start);
-  const position = isPrivate ? undefined : await positionOf(db, share, rows.at(-1), addresses);
+  const position = isPrivate ? undefined : await positionOf(db, share, rows.at(-1));
   const points = withoutRepetitions(rows.map((row) => roundPosition(row, gridMetres)));
   return {
     ...{ kind: share.shownUntil === null ? 'live' : 'trip', name, until: share.endsAt.toISOString(), isPrivate },

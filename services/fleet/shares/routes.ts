@@ -117,7 +117,7 @@ function addList(http: Http, { db }: Fleet): void {
 const maxRequestsPerMinute = 300;
 const maxAddresses = 10_000;
 
-function addSharedVehicle(http: Http, { db, addresses }: Fleet): void {
+function addSharedVehicle(http: Http, { db }: Fleet): void {
   const requests = new WindowCounter(60_000, maxAddresses);
   const schema = {
     ...route,
@@ -136,7 +136,7 @@ function addSharedVehicle(http: Http, { db, addresses }: Fleet): void {
     const share = await queries.findOpenShare(db, token);
     // The same answer for both, so that it does not reveal whether a link ever existed.
     if (share === undefined) throw new Failure('NOT_FOUND', 'the link is unknown or has ended');
-    const shown = await showShare({ db, addresses }, share, query.after);
+    const shown = await showShare(db, share, query.after);
     const isFirst = await queries.countView(db, share.id, query.after === undefined);
     if (isFirst) {
       const origin = { chain: share.applicationId, actor: `share:${share.id}`, address: ip };

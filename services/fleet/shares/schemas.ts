@@ -105,7 +105,6 @@ export const SharedVehicle = Type.Object(
         latitude,
         longitude,
         time: moment('device time'),
-        address: Type.Optional(Type.String({ description: 'left out if unknown', examples: ['Depot'] })),
         ageSeconds: Type.Optional(Type.Number({ description: 'by the clock of the platform', examples: [4] })),
         speedKmh: Type.Optional(Type.Number({ examples: [43] })),
         headingDegrees: Type.Optional(Type.Number({ description: '0 is north', examples: [90] })),

@@ -144,7 +144,7 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
           ...{ from: '2025-03-01T00:00:00.000Z', until: '2099-01-01T00:00:00.000Z', issuedAt: expect.any(String) },
         },
       ],
-      grants: [{ userId: user.id, username: user.username, role: 'driver' }],
+      grants: [{ userId: user.id, username: user.username, role: 'driver', byGroup: false }],
     });
     const stranger = platform.as((await createApplication(platform.db)).token);
     expect((await stranger.get(path)).body.error).toBe('UNKNOWN_VEHICLE');
