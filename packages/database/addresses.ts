@@ -53,10 +53,11 @@ async function readOwnPlaces(db: Database, applicationIds: readonly number[]): P
 
 /** Finds addresses of vehicle positions: the name of a parking spot or geofence, else the address from a geocoder. */
 export class Addresses {
-  readonly #redis: Redis;
-  readonly #config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>;
+  readonly #redis: Redis | undefined;
+  readonly #config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'> | undefined;
 
-  constructor(redis: Redis, config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>) {
+  /** Without Redis, the geocoder is not asked for addresses that are missing. */
+  constructor(redis?: Redis, config?: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>) {
     this.#redis = redis;
     this.#config = config;
   }
@@ -91,7 +92,7 @@ export class Addresses {
 
   /** Queues cells for the geocoder and drops the oldest beyond the limit. A Redis failure only delays addresses. */
   async #enqueue(cells: readonly Cell[]): Promise<void> {
-    if (this.#config.GEOCODER_URL === undefined || cells.length === 0) return;
+    if (this.#redis === undefined || this.#config?.GEOCODER_URL === undefined || cells.length === 0) return;
     const key = geocodingQueueKey(this.#config.QUEUE_PREFIX);
     const members = cells.slice(0, maxQueuedCells).flatMap((cell) => [Date.now(), cell.join(',')]);
     await this.#redis

@@ -105,6 +105,16 @@ describe('a message about an alarm', { timeout: 2 * waitMs }, () => {
     expect(headerOf(source, 'message-id')).toBe(`<${id}-${deliveries[0].eventId}@odograph.example>`);
   });
 
+  it('names the geofence that contains the place', async () => {
+    await create();
+    const geometry = JSON.stringify({ type: 'Point', coordinates: [2.35222, 48.85661] });
+    await sql`insert into geofence (application_id, name, geometry, radius_metres)
+      values (${application.id}, 'Depot', ${geometry}, 300)`.execute(platform.db);
+    await raiseAlarm(platform.db, rule, vehicle);
+    await awaitSubjects(ann, ['AB-123-CD: towing']);
+    expect(server.received[0]?.source).toContain('Depot');
+  });
+
   it('is sent once although the platform restarts, and holds no header that a plate smuggles in', async () => {
     await create();
     await setPlate(platform.db, vehicle, 'A1\r\nBcc: eve@example.com\r\n\r\nhello');

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { namePlace } from './place.ts';
+import { isPlace, namePlace } from './place.ts';
 
 interface Template {
   readonly subject: string;
@@ -77,9 +77,6 @@ function formatTime(time: unknown, { language, timeZone }: Writing): string | un
   if (Number.isNaN(date.getTime())) return undefined;
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(date);
 }
-
-const isPlace = (value: unknown): value is { latitude: number; longitude: number } =>
-  Number.isFinite(Object(value).latitude) && Number.isFinite(Object(value).longitude);
 
 function textOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(', ');

@@ -10,6 +10,7 @@ import { type DeliveredWebhook, logAttempts } from '../delivery/queries.ts';
 import type { PostOptions } from '../delivery/receiver.ts';
 import { type ChannelSettings, openChannel } from './channels.ts';
 import { type Message, type ToldEvent, type Writing, writeDigest, writeMessage } from './messages.ts';
+import { addAddress } from './place.ts';
 import { openPushKey } from './push-key.ts';
 import * as queries from './queries.ts';
 
@@ -117,7 +118,8 @@ class Notifier implements OpenedReceiver {
       return held;
     }
     const plates = await queries.findPlates(db, [event]);
-    const attempt = await this.#send(writeMessage(event, plates.get(event.vehicleId), this.#keyOf(id), this.#writing));
+    const placed = await addAddress(db, event);
+    const attempt = await this.#send(writeMessage(placed, plates.get(event.vehicleId), this.#keyOf(id), this.#writing));
     if (attempt.outcome === 'delivered' && !isTest) this.#sentAt.push(this.#context.clock().getTime());
     return attempt;
   }
