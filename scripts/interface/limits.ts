@@ -12,7 +12,10 @@ interface Operations {
 }
 
 /** The routes whose bodies the console makes forms of. */
-const forms = ['/v1/x/alarm-rules', '/v1/x/geofences', '/v1/x/groups', '/v1/x/webhooks', '/v1/x/admin/vehicles'];
+const forms = [
+  ...['/v1/x/alarm-rules', '/v1/x/geofences', '/v1/x/groups', '/v1/x/webhooks', '/v1/x/notifications'],
+  '/v1/x/admin/vehicles',
+];
 const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
 
 /** Lists the limits of each field of a body, of lists those of an element, and of nested objects by their path. */

@@ -72,6 +72,8 @@ async function addRecords({ application, moving, parked, hidden }: TestFleet): P
   const seconds = Math.floor(Date.now() / 1000);
   await post('/v1/x/exports', { format: 'csv', from: seconds - 86_400, until: seconds });
   const webhook = await post('/v1/x/webhooks', { url: 'https://receiver.invalid/a/long/path', types: ['trip.*'] });
+  const slack = { url: 'https://chat.invalid/hook' };
+  await post('/v1/x/notifications', { events: ['booking.overdue', 'booking.starting', 'device.silent'], slack });
   await post('/v1/x/admin/sources', { appId, format: 'flespi', createDevices: true }, admin);
   await parked.device.upload('not JSON');
   const stray = await createDevice(platform.db, {
@@ -124,6 +126,9 @@ function screensOf({ application: { appId }, moving, parked }: TestFleet, webhoo
     { path: '/integrations', sign: 'text=receiver.invalid' },
     { path: '/integrations', click: '.button.primary', sign: 'form' },
     { path: `/integrations?webhook=${webhookId}`, sign: 'text=receiver.invalid' },
+    { path: '/integrations/notifications', sign: 'text=chat.invalid' },
+    { path: '/integrations/notifications', click: '.button.primary', sign: 'form' },
+    { path: '/integrations/notifications', click: '.integration-row a', sign: '.facts' },
     { path: '/integrations/sources', sign: '.source-row' },
     { path: '/integrations/gbfs', sign: 'form' },
     { path: '/integrations/reports', sign: 'code' },

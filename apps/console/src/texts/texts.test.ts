@@ -9,6 +9,7 @@ const sameEverywhere: readonly string[] = [
   ...['Bluetooth', 'CAN', 'CSV', 'GBFS', 'GPX', 'GeoJSON', 'IMEI', 'NDJSON', 'Odograph', 'OwnTracks', 'Parquet'],
   ...['Redis', 'TLS', 'Tesla Fleet Telemetry', 'Traccar', 'URI', 'URL', 'UTC', 'VIN', 'appId', 'appKey', 'flespi'],
   ...['Broker', 'Device ID', 'Webhook', 'Webhooks', 'limit_messages', '–', 'durable'],
+  ...['Matrix', 'Microsoft Teams', 'SMS', 'Slack', 'Telegram'],
   ...['{action}: {plate}?', '{name}: {value}', '{subject}: {done}'],
 ];
 
@@ -23,7 +24,7 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Console'],
     ...['Description', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude', 'Longitude'],
     ...['Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions', 'Source'],
-    ...['Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
+    ...['Notifications', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
   it: [
     ...['Account', 'Audit', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link', 'Topic'],

@@ -5,6 +5,7 @@ import { Empty } from '../../parts/layout/placeholders.tsx';
 import { isOperator } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { GbfsPublication } from './gbfs.tsx';
+import { Notifications } from './notifications.tsx';
 import { Sources } from './sources.tsx';
 import { Webhooks } from './webhooks.tsx';
 
@@ -37,7 +38,7 @@ function ReportLogins({ appId }: { appId: string }) {
   );
 }
 
-/** Connections to other systems: webhooks, sources, GBFS feeds and database users for reports. */
+/** Connections to other systems and to people: webhooks, notifications, sources, GBFS feeds and database users for reports. */
 export function IntegrationsScreen() {
   const { title, parts, tabs, appKeys } = texts.value.integrations;
   if (!isOperator()) return <Empty title={texts.value.accounts.notAllowed} />;
@@ -61,6 +62,11 @@ export function IntegrationsScreen() {
               {accounts(appId)}
             </>
           ),
+        },
+        {
+          id: 'notifications',
+          name: tabs.notifications,
+          content: (appId) => <Notifications key={appId} appId={appId} />,
         },
         { id: 'sources', name: tabs.sources, content: (appId) => <Sources key={appId} appId={appId} /> },
         { id: 'gbfs', name: tabs.gbfs, content: (appId) => <GbfsPublication key={appId} appId={appId} /> },

@@ -38,13 +38,15 @@ const contains = (pattern: EventPattern, type: EventPattern): boolean =>
   pattern !== type && (pattern === '*' || pattern === groupOf(type));
 
 interface TypesOptions {
+  /** All by default. */
+  readonly patterns?: readonly EventPattern[];
   readonly chosen: readonly EventPattern[];
   readonly error: string | undefined;
   readonly onChange: (chosen: readonly EventPattern[]) => void;
 }
 
 /** Chooses types of events: all, all of a group, or single ones. */
-function EventTypes({ chosen, error, onChange }: TypesOptions) {
+export function EventTypes({ patterns = eventPatterns, chosen, error, onChange }: TypesOptions) {
   const { webhooks: text } = texts.value;
   const box = (pattern: EventPattern, name: string) => {
     const isIncluded = chosen.some((one) => contains(one, pattern));
@@ -66,7 +68,7 @@ function EventTypes({ chosen, error, onChange }: TypesOptions) {
       </label>
     );
   };
-  const groups = eventPatterns.filter((pattern) => pattern.endsWith('.*'));
+  const groups = patterns.filter((pattern) => pattern.endsWith('.*'));
   return (
     <fieldset class="plain event-types">
       <legend>{text.types}</legend>
@@ -74,9 +76,7 @@ function EventTypes({ chosen, error, onChange }: TypesOptions) {
       {groups.map((group) => (
         <div key={group} class="event-group">
           {box(group, nameEvents(group))}
-          {eventPatterns
-            .filter((type) => contains(group, type))
-            .map((type) => box(type, lookUp(text.events, type) ?? type))}
+          {patterns.filter((type) => contains(group, type)).map((type) => box(type, lookUp(text.events, type) ?? type))}
         </div>
       ))}
       {error && (

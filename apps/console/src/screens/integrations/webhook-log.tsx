@@ -73,7 +73,7 @@ type Delivery = Schema<'Delivery'>;
 function DeliveryRow({ delivery }: { delivery: Delivery }) {
   const { webhooks: text } = texts.value;
   const { time, attempt, status, durationMs, error } = delivery;
-  const outcome = error ?? text.answered(status ?? 0);
+  const outcome = error ?? (status === undefined ? text.delivered : text.answered(status));
   return (
     <>
       <Time moment={time} />
@@ -84,18 +84,28 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The attempts of the last three days. @param generation a change reloads the first page */
-export function Deliveries({ appId, id, generation }: WebhookOptions & { generation: number }) {
+interface DeliveriesOptions {
+  readonly load: (query: {
+    limit: number;
+    failed?: boolean;
+    after?: string;
+  }) => Promise<{ data?: { deliveries: Delivery[] }; error?: unknown; response: Response }>;
+  /** A change reloads the first page. */
+  readonly generation: number;
+}
+
+/** The attempts of the last three days, of a webhook or a notification. */
+export function Deliveries({ load, generation }: DeliveriesOptions) {
   const { webhooks: text } = texts.value;
   const shown = useSignal('all');
   const pages = usePages<Delivery>(
     async (after) => {
       const query = { limit: pageSize, ...(shown.value === 'failed' && { failed: true }), ...(after && { after }) };
-      const call = api.GET('/v1/x/webhooks/{id}/deliveries', { params: { ...paramsOf(appId, id), query } });
+      const call = load(query);
       const { deliveries } = await answerOf(call);
       return { rows: deliveries, total: undefined, after: nextPage((await call).response) };
     },
-    [id, shown.value, generation],
+    [shown.value, generation],
   );
   return (
     <section class="card form" aria-label={text.deliveries}>

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { answerOf, api } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
@@ -13,10 +14,21 @@ import { nameEvents, paramsOf, type Webhook } from './webhook-data.ts';
 import { WebhookForm } from './webhook-form.tsx';
 import { DeadLetters, Deliveries, Replay } from './webhook-log.tsx';
 
-/** The state of a webhook, as text and colour. */
-export function WebhookState({ webhook: { state } }: { webhook: Webhook }) {
+/** The state of a webhook or a notification, as text and colour. */
+export function DeliveryState({ state }: Pick<Webhook, 'state'>) {
   const kinds = { active: 'good', failing: 'wrong', disabled: 'muted' } as const;
   return <strong class={kinds[state]}>{texts.value.webhooks.states[state]}</strong>;
+}
+
+/** Names and values; those without a value are left out. */
+export function FactList({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {rows
+        .filter(([, value]) => value)
+        .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
+    </dl>
+  );
 }
 
 function Facts({ webhook }: { webhook: Webhook }) {
@@ -33,13 +45,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
     [text.waiting, webhook.waitingVehicles > 0 && formatNumber(webhook.waitingVehicles)],
     [text.bothSecrets, previousSecretUntil && time(previousSecretUntil)],
   ] as const;
-  return (
-    <dl class="facts">
-      {rows
-        .filter(([, value]) => value)
-        .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
-    </dl>
-  );
+  return <FactList rows={rows} />;
 }
 
 interface WebhookPageOptions {
@@ -137,7 +143,7 @@ export function WebhookPage({ appId, webhook, onChanged }: WebhookPageOptions) {
       )}
       <section class="card form" aria-label={url}>
         <h2 class="webhook-title">
-          {url} <WebhookState webhook={webhook} />
+          {url} <DeliveryState state={webhook.state} />
         </h2>
         {disabledReason === 'GONE' && <p class="notice wrong">{text.gonePaused}</p>}
         <Facts webhook={webhook} />
@@ -153,7 +159,10 @@ export function WebhookPage({ appId, webhook, onChanged }: WebhookPageOptions) {
         )}
       </section>
       <DeadLetters appId={appId} id={id} count={webhook.deadLetters} onReplayed={onChanged} />
-      <Deliveries appId={appId} id={id} generation={tests.value} />
+      <Deliveries
+        load={(query) => api.GET('/v1/x/webhooks/{id}/deliveries', { params: { ...paramsOf(appId, id), query } })}
+        generation={tests.value}
+      />
       {hasRole('administrator') && <Replay appId={appId} id={id} onReplayed={onChanged} />}
     </>
   );

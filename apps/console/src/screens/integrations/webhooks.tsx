@@ -10,7 +10,7 @@ import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { loadWebhooks, nameEvents, type Webhook } from './webhook-data.ts';
 import { WebhookForm } from './webhook-form.tsx';
-import { WebhookPage, WebhookState } from './webhook-page.tsx';
+import { DeliveryState, WebhookPage } from './webhook-page.tsx';
 
 function WebhookRow({ webhook }: { webhook: Webhook }) {
   const { webhooks: text } = texts.value;
@@ -23,7 +23,7 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
       <span class="muted">{types.map(nameEvents).join(', ')}</span>
       <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
       <span>
-        <WebhookState webhook={webhook} />
+        <DeliveryState state={webhook.state} />
         {deadLetters > 0 && <span class="wrong">{` · ${text.deadLetterCount(deadLetters)}`}</span>}
       </span>
     </li>
