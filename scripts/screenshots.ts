@@ -1,5 +1,5 @@
 // Takes the pictures of docs/images with the demo's fleet; with `--all DIRECTORY`, pictures of every screen of the console to
-// look at: in both languages, light and dark, at three widths. Needs Chromium.
+// look at: in English and French, light and dark, at three widths. Needs Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -16,7 +16,7 @@ let browser: Browser;
 let fleet: TestFleet;
 let screens: readonly Screen[];
 
-/** A screen with data, in either language. */
+/** A screen with data, in any language. */
 interface Screen {
   readonly path: string;
   /** Selects an element that appears once its data has loaded. */

@@ -5,6 +5,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { completeLanguages } from '../../apps/console/src/texts/languages.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import {
   closePages,
@@ -140,9 +141,10 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it('fits the French names of screens in the menu', async () => {
-    const { page } = await open('/profile', { language: 'fr' }, { viewport: { width: 1440, height: 900 } });
-    await page.getByRole('link', { name: 'Réservations' }).waitFor();
+  it.each(completeLanguages)('fits the names of screens in the menu: %s', async (language) => {
+    const { page } = await open('/profile', { language }, { viewport: { width: 1440, height: 900 } });
+    await page.locator('.rail-link').first().waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe(language);
     const wide = () =>
       page.evaluate(`[...document.querySelectorAll('.rail-link')].filter((link) => {
         const range = document.createRange();

@@ -12,11 +12,11 @@ interface LanguageFacts {
 export const languages = {
   en: { name: 'English', direction: 'ltr', isComplete: true },
   fr: { name: 'Français', direction: 'ltr', isComplete: true },
-  de: { name: 'Deutsch', direction: 'ltr', isComplete: false },
-  es: { name: 'Español', direction: 'ltr', isComplete: false },
-  it: { name: 'Italiano', direction: 'ltr', isComplete: false },
-  pl: { name: 'Polski', direction: 'ltr', isComplete: false },
-  pt: { name: 'Português', direction: 'ltr', isComplete: false },
+  de: { name: 'Deutsch', direction: 'ltr', isComplete: true },
+  es: { name: 'Español', direction: 'ltr', isComplete: true },
+  it: { name: 'Italiano', direction: 'ltr', isComplete: true },
+  pl: { name: 'Polski', direction: 'ltr', isComplete: true },
+  pt: { name: 'Português', direction: 'ltr', isComplete: true },
 } as const satisfies Readonly<Record<string, LanguageFacts>>;
 
 export type Language = keyof typeof languages;

@@ -16,10 +16,11 @@ const sameEverywhere: readonly string[] = [
 /** Words that are the same in English. */
 const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   de: [
-    ...['Administrator', 'Alarm', 'Audit', 'Bytes', 'Details', 'Diesel', 'Format', 'Gateway', 'Host', 'Hybrid', 'Live'],
-    ...['Link', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret', 'Topic'],
+    ...['Administrator', 'Alarm', 'Audit', 'Bytes', 'Chat', 'Details', 'Diesel', 'Format', 'Gateway', 'Host', 'Hybrid'],
+    ...['Header Authorization', 'Link', 'Live', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret'],
+    'Topic',
   ],
-  es: ['Bytes', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
+  es: ['Bytes', 'Chat', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
   fr: [
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Console'],
     ...['Description', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude', 'Longitude'],
@@ -27,33 +28,16 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
     ...['Notifications', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
   it: [
-    ...['Account', 'Audit', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link', 'Topic'],
-    ...['Password', 'byte {offset}', 'no', 'password'],
+    ...['Account', 'Audit', 'Chat', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link'],
+    ...['Password', 'Topic', 'byte {offset}', 'e-mail', 'no', 'password'],
   ],
   pl: [
-    'Administrator',
-    'Alarm',
-    'Diesel',
-    'Format',
-    'Host',
-    'Immobilizer',
-    'Link',
-    'Model',
-    'Operator',
-    'Port',
-    'test',
+    ...['Administrator', 'Alarm', 'Diesel', 'Format', 'Host', 'Immobilizer', 'Link', 'Model', 'Operator', 'Port'],
+    ...['e-mail', 'test'],
   ],
   pt: [
-    'Altitude',
-    'Bytes',
-    'Gateway',
-    'Interface',
-    'Latitude',
-    'Link',
-    'Longitude',
-    'Manual',
-    'Tokens',
-    'byte {offset}',
+    ...['Altitude', 'Bytes', 'Chat', 'Gateway', 'Interface', 'Latitude', 'Link', 'Longitude', 'Manual', 'Tokens'],
+    ...['byte {offset}', 'e-mail'],
   ],
 };
 

@@ -12,7 +12,7 @@ export type Notification = Schema<'Notification'>;
 /** The types of events that a notification tells. */
 export const toldPatterns = eventPatterns.filter((pattern) => !pattern.startsWith('reading.'));
 
-/** The languages of messages, which are fewer than those of the console. */
+/** The languages of messages, of which each has a file of its own on the platform. */
 export const messageLanguages = limits['/v1/x/notifications'].language.enum;
 export const languageOf = (code: string) => messageLanguages.find((one) => one === code) ?? 'en';
 
