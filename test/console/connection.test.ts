@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     const watched = await watchPage(browser, platform.httpUrl);
     const { page } = watched;
     await openAs(platform, watched, '/profile', await createAccount(platform, fleet));
-    await page.getByLabel('Current password').waitFor();
+    await page.getByLabel('New password').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Alarms' }).click();
     await page.getByText('This could not be loaded').waitFor();
@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     const { page } = watched;
     const name = await createAccount(platform, fleet);
     await openAs(platform, watched, '/profile', name);
-    await page.getByLabel('Current password').fill(password);
+    await page.locator('input[name=current]').fill(password);
     await page.getByLabel('New password').fill('a password to be kept');
     await endSessions(platform, name);
     await page.getByRole('button', { name: 'Change password' }).click();

@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
     await page.getByLabel('Name').fill(name);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    const code = page.getByLabel('Code of the authenticator app, or a recovery code');
+    const code = page.getByLabel('Code from the authenticator app, or a recovery code');
     await code.fill('000000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The code is wrong or has already been used.').waitFor();

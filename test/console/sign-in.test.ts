@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser)('signing in with an identity provider', () => {
     await page.goto('/sign-in?failed=provider&next=%2Fvehicles');
     const link = page.getByRole('link', { name: 'Sign in with Keycloak' });
     await link.waitFor();
-    await page.getByText('The sign-in with Keycloak failed.').waitFor();
+    await page.getByText('Signing in with Keycloak failed.').waitFor();
     expect(await link.getAttribute('href')).toBe('/v1/x/session/oidc?next=%2Fvehicles');
     expect(await findBarriers(page)).toEqual([]);
     await page.context().close();
