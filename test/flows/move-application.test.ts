@@ -8,20 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { leftBehind, listApplicationTables } from '@odograph/cli/move/tables';
 import { type Database, openConnection, openDatabase } from '@odograph/database/database';
-import { startReceiver, type TestReceiver } from '@odograph/events/webhooks.fixture';
+import { startReceiver } from '@odograph/events/webhooks.fixture';
 import { childEnvironment } from '@odograph/runtime/config';
 import { Sealer, secondFactorContext } from '@odograph/runtime/sealing';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
-import {
-  createUser,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-  unthrottled,
-} from '@odograph/testkit/fixtures';
+import { createVehicle, type TestApplication, type TestVehicle, unthrottled } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
 import { hasHaproxy } from '@odograph/testkit/programs';
@@ -31,6 +25,7 @@ import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startLoad } from '../faults/parts/load.fixture.ts';
+import { fillApplication, inMinutes } from './move-application.fixture.ts';
 
 const commandLine = fileURLToPath(new URL('../../packages/cli/bin.mjs', import.meta.url));
 const timeoutMs = 240_000;
@@ -152,39 +147,10 @@ afterAll(async () => {
   }
 }, timeoutMs);
 
-const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 const countOf = async (db: Database, query: ReturnType<typeof sql>): Promise<number> =>
   Number(((await query.execute(db)).rows[0] as { count: string | number }).count);
 const readingsOf = (db: Database, { id }: TestApplication) =>
   countOf(db, sql`select count(*) from reading where application_id = ${id}`);
-
-/** Fills an application with one of each kind that moves, and returns what its owner sees of them. */
-async function fill(cell: Cell, application: TestApplication, vehicle: TestVehicle, receiver: TestReceiver) {
-  const api = balanced(application.token);
-  const ok = async (answer: ReturnType<ApiClient['post']>) => {
-    const { status, body } = await answer;
-    expect([status, body.error, body.message]).toEqual([200, undefined, undefined]);
-    return body;
-  };
-  await ok(cell.platform.admin.post(`/v1/x/admin/devices/${vehicle.deviceId}/key`, {}));
-  const key = { 'idempotency-key': 'one-booking' };
-  const booking = { type: 'BOOKING', driver: 'driver-1', from: inMinutes(60), until: inMinutes(120) };
-  await ok(api.post(`/v1/vehicle/${vehicle.id}/booking`, booking, key));
-  await ok(api.post('/v1/x/webhooks', { url: receiver.url, types: ['command.ended'] }));
-  const circle = { type: 'Point', coordinates: [2, 48] };
-  await ok(api.post('/v1/x/geofences', { name: 'yard', geometry: circle, radiusMetres: 100 }));
-  const command = await ok(api.post('/v1/vehicle/lock', { vehicleId: vehicle.id }, { 'idempotency-key': 'one-lock' }));
-  const user = await createUser(cell.db, application);
-  const group = await ok(api.post('/v1/x/groups', { name: 'vans' }));
-  await ok(api.put(`/v1/x/groups/${group.id}/vehicles`, { vehicleIds: [vehicle.id] }));
-  await ok(cell.platform.admin.post(`/v1/x/admin/users/${user.id}/groups`, { groupId: group.id, role: 'viewer' }));
-  const secret = factorSealer(cell).seal(Buffer.from('one-time'), secondFactorContext(user.id));
-  await sql`insert into second_factor (id, user_id, sealed_secret) values (${user.id}, ${user.id}, ${secret})`.execute(
-    cell.db,
-  );
-  await ok(api.post('/v1/x/notifications', { slack: { url: receiver.url }, events: ['alarm.raised'] }));
-  return { booking, key, command, user, group };
-}
 
 const factorSealer = ({ settings }: Cell) => new Sealer([settings['ENCRYPTION_KEYS'] ?? ''], 'second factors');
 
@@ -216,7 +182,9 @@ describe.skipIf(!hasHaproxy)('an application that moves to another cell under lo
     ];
     const [vehicle] = moved.vehicles as [TestVehicle];
     await moved.progress(5);
-    const { booking, key, command, user, group } = await fill(source, moving, vehicle, receiver);
+    const { db, platform } = source;
+    const clients = { db, api: balanced(moving.token), admin: platform.admin, sealer: factorSealer(source) };
+    const { booking, key, command, user, group } = await fillApplication(clients, moving, vehicle, receiver);
     const quarantined = await createVehicle(source.db, moving);
     const faulty = await connectDevice(mqttUrl, quarantined);
     await faulty.upload('no reading');
