@@ -69,6 +69,15 @@ describe('an API key', () => {
     expect(answers.map(({ status }) => status)).toEqual(expected);
   });
 
+  it('creates shares only with the scopes write and read, because a link discloses positions', async () => {
+    const vehicleId = await createUnlinkedVehicle(db, application);
+    const share = async (scopes: readonly string[]) => {
+      const until = new Date(Date.now() + 60_000).toISOString();
+      return (await withKey((await createKey({ scopes })).key).post('/v1/x/shares', { vehicleId, until })).status;
+    };
+    expect([await share(['write']), await share(['read']), await share(['write', 'read'])]).toEqual([403, 403, 200]);
+  });
+
   it('can be given the scope admin only by an operator', async () => {
     const { cookie } = await createOperator(db, { applicationIds: [application.id] });
     const operator = createBrowser(httpUrl, cookie, { 'x-application': application.appId });

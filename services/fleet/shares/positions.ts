@@ -10,6 +10,8 @@ import type { OpenShare } from './queries.ts';
 import type { SharedVehicle } from './schemas.ts';
 
 const maxPoints = 500;
+/** Maximum age of the trail of a live share, which bounds the readings that opening the page reads. */
+const maxTrail = sql.lit('1 day');
 const metresPerDegree = 111_195;
 
 interface Point {
@@ -35,7 +37,11 @@ interface TrailRow extends Point {
 /** Reads the trail of a share in time order: the last position of each of 500 intervals, except in privacy intervals. */
 async function readTrail(db: Database, share: OpenShare, after: string | undefined): Promise<TrailRow[]> {
   const { applicationId, vehicleId, shownFrom, shownUntil } = share;
-  const [from, until] = [sql`${shownFrom}::timestamptz`, sql`${shownUntil}::timestamptz`];
+  const until = sql`${shownUntil}::timestamptz`;
+  const from =
+    shownUntil === null
+      ? sql`greatest(${shownFrom}::timestamptz, now() - interval ${maxTrail})`
+      : sql`${shownFrom}::timestamptz`;
   const { rows } = await sql<TrailRow>`select distinct on (width_bucket) latitude, longitude,
       ${isoTime('reading.time', 'microseconds')} as time
     from reading cross join lateral width_bucket(extract(epoch from time)::float8,

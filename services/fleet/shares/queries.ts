@@ -64,6 +64,9 @@ async function requireBooking(db: Database, vehicleId: number, { bookingId }: Ne
  */
 export async function createShare(db: Database, caller: Caller, share: NewShare, token: string): Promise<string> {
   const end = parseEnd(share);
+  if (caller.apiKey && !caller.apiKey.scopes.includes('read')) {
+    throw new Failure('UNAUTHORIZED', 'the API key lacks the scope read');
+  }
   const vehicle = await findVehicle(db, caller, share.vehicleId, 'use');
   if (vehicle.archived) throw new Failure('VEHICLE_ARCHIVED');
   const trip = await findTripTimes(db, vehicle.id, share);
@@ -88,8 +91,11 @@ export async function createShare(db: Database, caller: Caller, share: NewShare,
 const metresFromPlace = sql`(2 * ${sql.lit(earthRadiusMetres)} * asin(least(1, sqrt(
   sin(radians(reading.latitude - place_latitude) / 2) ^ 2 + cos(radians(place_latitude)) * cos(radians(reading.latitude))
     * sin(radians(reading.longitude - place_longitude) / 2) ^ 2))))`;
+/** Lateness with which a reading still ends a share that is being viewed; bounds the readings that each poll reads. */
+const maxLateness = sql.lit('1 hour');
 const hasArrived = sql<boolean>`(place_latitude is not null and exists (select from reading
-  where reading.vehicle_id = share.vehicle_id and reading.time >= shown_from and ${metresFromPlace} <= place_radius_metres))`;
+  where reading.vehicle_id = share.vehicle_id and ${metresFromPlace} <= place_radius_metres
+    and reading.time >= greatest(shown_from, last_viewed_at - interval ${maxLateness})))`;
 const creatorIsOperator = sql<boolean>`exists (select from operator
   where lower(operator.name) = lower(share.operator_name) and operator.created_at <= share.created_at
     and operator.deleted_at is null and operator.role <> 'viewer'

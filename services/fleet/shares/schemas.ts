@@ -117,7 +117,8 @@ export const SharedVehicle = Type.Object(
         examples: [[48.8566, 2.3522]],
       }),
       {
-        description: 'positions since the share was created, at most 500; with the parameter `after`, only newer ones',
+        description:
+          'positions since the share was created, of the last 24 hours and at most 500; with the parameter `after`, only newer ones',
       },
     ),
     after: moment('time of the newest position of the trail, for the next request'),

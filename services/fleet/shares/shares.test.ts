@@ -94,6 +94,14 @@ describe('a share', () => {
     expect((await open(token, `?after=${body.after}`)).body.trail).toEqual([[43.2, 1]]);
   });
 
+  it('shows the trail of the last 24 hours', async () => {
+    const { vehicle, id, token } = await share();
+    await sql`update share set shown_from = now() - interval '3 days' where id = ${id}`.execute(db);
+    await report(vehicle, 41, 1, { ageSeconds: 25 * 3600 });
+    await report(vehicle, 42, 1, { ageSeconds: 23 * 3600 });
+    expect((await open(token)).body.trail).toEqual([[42, 1]]);
+  });
+
   it('answers ended, revoked and unknown links alike, and throttles an address', async () => {
     const { id, token } = await share();
     expect((await open(token)).status).toBe(200);
@@ -189,6 +197,17 @@ describe('a share ends', () => {
     await report(vehicle, 48.01, 2);
     expect(await stateOf(id)).toBe('ended');
     await expectEnded(token);
+  });
+
+  it('by a reading that arrives up to an hour late, counted from the previous view', async () => {
+    const place = { latitude: 48, longitude: 2, radiusMetres: 200 };
+    const [late, tooLate] = [await share({ place }), await share({ place })];
+    await sql`update share set shown_from = now() - interval '1 day', last_viewed_at = now()
+      where id in (${late.id}, ${tooLate.id})`.execute(db);
+    await report(late.vehicle, 48, 2, { ageSeconds: 3500 });
+    await report(tooLate.vehicle, 48, 2, { ageSeconds: 3700 });
+    await expectEnded(late.token);
+    expect((await open(tooLate.token)).status).toBe(200);
   });
 
   it('with its booking', async () => {
