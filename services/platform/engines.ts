@@ -103,12 +103,12 @@ export async function prepareEngines(
 }
 
 /** The sealed values that each service opens with ENCRYPTION_KEYS. */
-const openedBy: Readonly<Record<string, SealedValues>> = {
-  access: 'deviceKeys',
-  gateway: 'sourceTokens',
-  console: 'quarantine',
-  events: 'webhookSecrets',
-  fleet: 'secondFactors',
+const openedBy: Readonly<Record<string, readonly SealedValues[]>> = {
+  access: ['deviceKeys'],
+  gateway: ['sourceTokens'],
+  console: ['quarantine'],
+  events: ['webhookSecrets', 'pushKey'],
+  fleet: ['secondFactors'],
 };
 
 /**
@@ -123,13 +123,12 @@ export async function requireReadableValues(
   allowed: Allowances = {},
 ): Promise<void> {
   const unreadable: string[] = [];
-  for (const service of services) {
-    const opened = openedBy[service];
-    if (opened === undefined) continue;
-    const { keyIds } = await openSealer(config, sealedValues[opened].purpose);
+  const opened = services.flatMap((service) => openedBy[service]?.map((kind) => [service, kind] as const) ?? []);
+  for (const [service, kind] of opened) {
+    const { keyIds } = await openSealer(config, sealedValues[kind].purpose);
     const db = openDatabase({ url: configOfService(config, service).DATABASE_URL, name: 'keys', size: 1 });
     try {
-      const found = await describeUnreadable(db, opened, keyIds);
+      const found = await describeUnreadable(db, kind, keyIds);
       if (found !== undefined) unreadable.push(found);
     } finally {
       await db.destroy();

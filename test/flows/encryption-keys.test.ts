@@ -3,10 +3,13 @@ import { accessService } from '@odograph/access/service';
 import { consoleService } from '@odograph/console/service';
 import type { Database } from '@odograph/database/database';
 import { migrate } from '@odograph/database/migrate';
+import { openPushKey } from '@odograph/events/notifications/push-key';
+import { eventService } from '@odograph/events/service';
 import { fleetService } from '@odograph/fleet/service';
 import { InvalidSettings } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { deviceKeyContext, quarantineContext, Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -15,7 +18,7 @@ import { requireReadableValues } from '../../services/platform/engines.ts';
 import { createSeparateDatabase, type SeparateDatabase } from '../faults/parts/separate-database.fixture.ts';
 
 const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];
-const services = ['access', 'gateway', 'console', 'ingest'];
+const services = ['access', 'gateway', 'console', 'ingest', 'events'];
 let database: SeparateDatabase;
 
 beforeAll(async () => {
@@ -41,7 +44,7 @@ async function withKeys<T>(
 }
 async function start(keys: string) {
   const settings = { DATABASE_URL: database.url, ENCRYPTION_KEYS: keys };
-  const platform = await startTestPlatform([fleetService, accessService, consoleService], settings);
+  const platform = await startTestPlatform([fleetService, accessService, consoleService, eventService], settings);
   const { admin } = platform;
   return { ...platform, admin };
 }
@@ -62,7 +65,7 @@ async function openSealed(db: Database, key: string): Promise<string[]> {
 describe('rotating ENCRYPTION_KEYS as documented', () => {
   it('keeps device keys, tokens of sources and quarantined uploads readable, and refuses keys that open none', async () => {
     const payload = Buffer.from('{"no":"reading"}');
-    const { quarantineId, opened } = await withKeys(first, async ({ db, admin }) => {
+    const { quarantineId, opened, pushKey } = await withKeys(first, async ({ db, admin }) => {
       const application = await createApplication(db);
       const { deviceId } = await createVehicle(db, application);
       await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
@@ -75,16 +78,21 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
         insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
         values (${deviceId}, now(), ${payload.length}, ${sealed}, ${Buffer.from(randomUUID())}, '[]')
         returning id::text`.execute(db);
-      return { quarantineId: rows[0]?.id, opened: await openSealed(db, first) };
+      const { privateKey } = await openPushKey(db, new Sealer([first], 'webhook secrets'));
+      return { quarantineId: rows[0]?.id, opened: await openSealed(db, first), pushKey: privateKey };
     });
     await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(
-      /ENCRYPTION_KEYS: no key opens 1 device keys and 1 tokens of sources and 1 quarantined uploads/,
+      /ENCRYPTION_KEYS: no key opens 1 device keys and 1 tokens of sources and 1 quarantined uploads and 1 push keys/,
     );
     await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(InvalidSettings);
     await requireReadableValues(await configWith(`${second},${first}`), logger, services);
 
     const counts = { resealed: 1, unreadable: 0, total: 1 };
-    await withKeys(`${second},${first}`, async ({ admin }) => {
+    await withKeys(`${second},${first}`, async ({ admin, db }) => {
+      // The service reseals the key pair for push messages at its start.
+      await eventually(async () =>
+        expect((await openPushKey(db, new Sealer([second], 'webhook secrets'))).privateKey).toBe(pushKey),
+      );
       expect((await admin.post('/v1/x/admin/device-keys/reseal', {})).body).toEqual(counts);
       expect((await admin.post('/v1/x/admin/quarantine/reseal', {})).body).toEqual(counts);
       expect((await admin.post('/v1/x/admin/sources/reseal', {})).body).toEqual(counts);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseCursor } from '@odograph/event-list/cursor';
 import { findEventHeads, readEvents } from '@odograph/event-list/read-events';
 import { openNotifier } from '../notifications/notifier.ts';
+import { resealPushKey } from '../notifications/push-key.ts';
 import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from './context.ts';
 import type { DeliveryState } from './metrics.ts';
 import * as queries from './queries.ts';
@@ -67,7 +68,10 @@ export class WebhookDeliveries {
   }
 
   async #run(): Promise<void> {
-    await this.#report('leases', () => queries.resealSecrets(this.#context.db, this.#options.sealer));
+    const { db } = this.#context;
+    const { sealer } = this.#options;
+    await this.#report('leases', () => queries.resealSecrets(db, sealer));
+    await this.#report('leases', () => resealPushKey(db, sealer));
     while (!this.#isStopped) {
       const startedMs = performance.now();
       await this.#tick();

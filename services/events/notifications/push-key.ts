@@ -19,9 +19,15 @@ export async function openPushKey(db: Database, sealer: Sealer): Promise<PushKey
     sealed_private_key as sealed from push_key`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the push key is missing');
-  const privateKey = sealer.open(row.sealed, pushKeyContext);
-  if (!sealer.isCurrent(row.sealed)) {
-    await sql`update push_key set sealed_private_key = ${sealer.seal(privateKey, pushKeyContext)}`.execute(db);
+  return { publicKey: row.publicKey, privateKey: sealer.open(row.sealed, pushKeyContext).toString() };
+}
+
+/** Seals the private key under the newest of ENCRYPTION_KEYS, unless none of them opens it. */
+export async function resealPushKey(db: Database, sealer: Sealer): Promise<void> {
+  const { rows } = await sql<{ sealed: Buffer }>`select sealed_private_key as sealed from push_key`.execute(db);
+  for (const { sealed } of rows) {
+    if (sealer.isCurrent(sealed) || !sealer.canOpen(sealed)) continue;
+    const current = sealer.seal(sealer.open(sealed, pushKeyContext), pushKeyContext);
+    await sql`update push_key set sealed_private_key = ${current} where sealed_private_key = ${sealed}`.execute(db);
   }
-  return { publicKey: row.publicKey, privateKey: privateKey.toString() };
 }
