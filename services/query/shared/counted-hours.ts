@@ -86,7 +86,7 @@ async function skipHours(
 }
 
 /**
- * Skips as many whole counted hours as the offset allows; exact in every snapshot (README.md).
+ * Skips as many whole counted hours as the offset allows; exact in every snapshot.
  * @returns undefined when not even one hour can be skipped
  */
 export async function skipCountedHours(db: Database, readings: SkippedReadings): Promise<SkippedTo | undefined> {
