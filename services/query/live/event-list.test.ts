@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createOperator, createUser, createVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -9,10 +10,23 @@ import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 setUpVehicle();
 setUpStreams();
 
-const open = (
+/** Waits until no transaction is in progress that is older than the events stored so far: a stream from now on omits them. */
+async function settled(): Promise<void> {
+  const { rows } = await sql<{ id: string }>`select pg_current_xact_id()::text as id`.execute(platform.db);
+  await eventually(async () => {
+    const { rows: current } = await sql<{ isPast: boolean }>`select pg_snapshot_xmin(pg_current_snapshot())
+      > ${rows[0]?.id}::xid8 as "isPast"`.execute(platform.db);
+    expect(current).toEqual([{ isPast: true }]);
+  });
+}
+
+async function open(
   query: string,
   { token = application.token, lastEventId, cookie }: { token?: string; lastEventId?: string; cookie?: string } = {},
-): Promise<EventClient> => openStream(query, cookie ? { cookie } : { 'x-service-token': token }, lastEventId);
+): Promise<EventClient> {
+  await settled();
+  return openStream(query, cookie ? { cookie } : { 'x-service-token': token }, lastEventId);
+}
 
 /** Ends the link of a device and opens another: device.unlinked and device.linked. */
 async function relink(): Promise<void> {
