@@ -75,6 +75,8 @@ export interface ExportJob {
   from: string;
   until: string;
   fields?: string;
+  /** Adds addresses to trips. */
+  address?: true;
   /** It was deleted while it ran. */
   isDeleted?: true;
 }

@@ -1,24 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type GeofenceShape, locateBy } from '@odograph/contracts/geofences';
 import type { Config } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** A position of a vehicle, decimal degrees; never one from a privacy interval. */
-export interface VehiclePosition {
-  readonly vehicleId: string | number;
+/** A position, decimal degrees. */
+export interface Position {
   readonly latitude: number;
   readonly longitude: number;
 }
 
+/** A position of a vehicle; never one from a privacy interval. */
+export interface VehiclePosition extends Position {
+  readonly vehicleId: string | number;
+}
+
 const cellsPerDegree = 10_000;
-type Cell = readonly [latitude: number, longitude: number];
 /** Distance within which a vehicle is at a parking spot. */
 const spotMetres = 50;
-const maxQueuedCells = 10_000;
+/** Maximum cells of one request, and in the queue. */
+const maxCells = 10_000;
+/** Longest wait of a report for missing addresses. */
+export const reportWaitMs = 10_000;
+const pollMs = 250;
 
-/** Returns the key of the sorted set of cells to geocode, scored by the time of the last request. */
-export const geocodingQueueKey = (prefix: string): string => `${prefix}:addresses:wanted`;
+/** A place of an application, rounded to ten-thousandths of a degree. */
+export interface Cell {
+  readonly applicationId: number;
+  readonly latitudeCell: number;
+  readonly longitudeCell: number;
+}
+
+const toCell = (degrees: number): number => Math.round(degrees * cellsPerDegree);
+
+/** Returns the centre of a cell. */
+export const centreOf = ({ latitudeCell, longitudeCell }: Cell): Position => ({
+  latitude: latitudeCell / cellsPerDegree,
+  longitude: longitudeCell / cellsPerDegree,
+});
+
+/** Writes a cell as a member of the queue. */
+const writeCell = ({ applicationId, latitudeCell, longitudeCell }: Cell) =>
+  `${applicationId},${latitudeCell},${longitudeCell}`;
+
+/** Parses a member of the queue. */
+export function parseCell(text: string): Cell {
+  const [applicationId = 0, latitudeCell = 0, longitudeCell = 0] = text.split(',').map(Number);
+  return { applicationId, latitudeCell, longitudeCell };
+}
+
+/** Returns the key of the sorted set of cells to name, scored by the time of the last request. */
+export const addressQueueKey = (prefix: string): string => `${prefix}:addresses:wanted`;
+
+/** Returns the key that exists while a process names cells of the queue. */
+export const addressSourceKey = (prefix: string): string => `${prefix}:addresses:source`;
 
 /** Finds the application of each vehicle. */
 async function findApplications(db: Database, vehicleIds: readonly string[]): Promise<Map<string, number>> {
@@ -51,80 +87,127 @@ async function readOwnPlaces(db: Database, applicationIds: readonly number[]): P
   return rows;
 }
 
+/** Finds the stored address of each cell in order: null for none, undefined for a cell that has not been looked up. */
+async function readStored(db: Database, cells: readonly Cell[]): Promise<(string | null | undefined)[]> {
+  const column = (name: keyof Cell) => sql`${cells.map((cell) => cell[name])}::integer[]`;
+  const { rows } = await sql<{ address: string | null; isKnown: boolean }>`
+    select place_address.address, place_address.answered_at is not null as "isKnown"
+    from unnest(${column('applicationId')}, ${column('latitudeCell')}, ${column('longitudeCell')})
+      with ordinality as wanted (application_id, latitude_cell, longitude_cell, rank)
+    left join place_address using (application_id, latitude_cell, longitude_cell) order by rank`.execute(db);
+  return rows.map(({ address, isKnown }) => (isKnown ? address : undefined));
+}
+
 /** Finds addresses of vehicle positions: the name of a parking spot or geofence, else the address from a geocoder. */
 export class Addresses {
   readonly #redis: Redis | undefined;
-  readonly #config: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'> | undefined;
+  readonly #prefix: string;
 
-  /** Without Redis, the geocoder is not asked for addresses that are missing. */
-  constructor(redis?: Redis, config?: Pick<Config, 'GEOCODER_URL' | 'QUEUE_PREFIX'>) {
+  /** Without Redis, missing addresses are not looked up. */
+  constructor(redis?: Redis, { QUEUE_PREFIX: prefix }: Pick<Config, 'QUEUE_PREFIX'> = { QUEUE_PREFIX: '' }) {
     this.#redis = redis;
-    this.#config = config;
+    this.#prefix = prefix;
   }
 
   /**
-   * Finds the stored address of each position. Missing addresses are queued for the geocoder, for a later call.
+   * Finds the addresses of positions, of 10,000 different cells at most. Missing ones are queued for the geocoder.
+   * @param waitMs longest wait for missing addresses; without one, a later call returns them
    * @returns addresses in the order of the positions; undefined for an unknown one
    */
-  async find(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
+  async find(db: Database, positions: readonly VehiclePosition[], waitMs = 0): Promise<(string | undefined)[]> {
     if (positions.length === 0) return [];
-    const own = await this.#findOwn(db, positions);
-    const cells = positions.map(({ latitude, longitude }): Cell => [toCell(latitude), toCell(longitude)]);
-    const { rows } = await sql<{ address: string | null; isKnown: boolean }>`
-      select place_address.address, place_address.answered_at is not null as "isKnown"
-      from unnest(${cells.map(([latitude]) => latitude)}::integer[], ${cells.map(([, longitude]) => longitude)}::integer[])
-        with ordinality as wanted (latitude_cell, longitude_cell, rank)
-      left join place_address using (latitude_cell, longitude_cell) order by rank`.execute(db);
-    const missing = cells.filter((_, index) => own[index] === undefined && rows[index]?.isKnown === false);
-    await this.#enqueue(missing);
-    return rows.map(({ address }, index) => own[index] ?? address ?? undefined);
-  }
-
-  async #findOwn(db: Database, positions: readonly VehiclePosition[]): Promise<(string | undefined)[]> {
     const owners = await findApplications(db, [...new Set(positions.map(({ vehicleId }) => String(vehicleId)))]);
-    const places = await readOwnPlaces(db, [...new Set(owners.values())]);
-    const located = places.map(({ shape, ...place }) => ({ ...place, locate: locateBy(shape, 0) }));
-    return positions.map(({ vehicleId, latitude, longitude }) => {
-      const owner = owners.get(String(vehicleId));
-      return located.find((one) => one.applicationId === owner && one.locate(latitude, longitude) === 'inside')?.name;
+    const keys = positions.map(({ vehicleId, latitude, longitude }) => {
+      const applicationId = owners.get(String(vehicleId)) ?? 0;
+      return writeCell({ applicationId, latitudeCell: toCell(latitude), longitudeCell: toCell(longitude) });
     });
+    const cells = [...new Set(keys)].slice(0, maxCells).map(parseCell);
+    const found = await this.#findOwn(db, cells);
+    let missing = cells.filter((cell) => !found.has(writeCell(cell)));
+    let requested: Promise<boolean> | undefined;
+    for (const endMs = performance.now() + waitMs; missing.length > 0; await delay(pollMs)) {
+      const stored = await readStored(db, missing);
+      for (const [index, cell] of missing.entries()) {
+        const address = stored[index];
+        if (address) found.set(writeCell(cell), address);
+      }
+      missing = missing.filter((_, index) => stored[index] === undefined);
+      requested ??= this.#request(missing);
+      // A snapshot must not wait for Redis.
+      if (performance.now() + pollMs > endMs || !(await requested)) break;
+    }
+    return keys.map((key) => found.get(key));
   }
 
-  /** Queues cells for the geocoder and drops the oldest beyond the limit. A Redis failure only delays addresses. */
-  async #enqueue(cells: readonly Cell[]): Promise<void> {
-    if (this.#redis === undefined || this.#config?.GEOCODER_URL === undefined || cells.length === 0) return;
-    const key = geocodingQueueKey(this.#config.QUEUE_PREFIX);
-    const members = cells.slice(0, maxQueuedCells).flatMap((cell) => [Date.now(), cell.join(',')]);
-    await this.#redis
-      .multi()
-      .zadd(key, ...members)
-      .zremrangebyrank(key, 0, -maxQueuedCells - 1)
-      .exec()
-      .catch(() => undefined);
+  /** Adds the member `address` to positions whose address is known; undefined positions are skipped. */
+  async addTo(db: Database, positions: readonly (readonly [vehicleId: string | number, Position | undefined])[]) {
+    const known = positions.flatMap(([vehicleId, position]) => (position ? [{ vehicleId, position }] : []));
+    const found = await this.find(
+      db,
+      known.map(({ vehicleId, position }) => ({ ...position, vehicleId })),
+    );
+    for (const [index, { position }] of known.entries()) {
+      const address = found[index];
+      if (address !== undefined) Object.assign(position, { address });
+    }
+  }
+
+  async #findOwn(db: Database, cells: readonly Cell[]): Promise<Map<string, string>> {
+    const places = await readOwnPlaces(db, [...new Set(cells.map(({ applicationId }) => applicationId))]);
+    const located = places.map(({ shape, ...place }) => ({ ...place, locate: locateBy(shape, 0) }));
+    const found = cells.flatMap((cell): [string, string][] => {
+      const { latitude, longitude } = centreOf(cell);
+      const place = located.find(
+        ({ applicationId, locate }) =>
+          applicationId === cell.applicationId && locate(latitude, longitude) === 'inside',
+      );
+      return place ? [[writeCell(cell), place.name]] : [];
+    });
+    return new Map(found);
+  }
+
+  /**
+   * Queues cells and drops the oldest beyond the limit. A Redis failure only delays addresses.
+   * @returns false if no process names cells
+   */
+  async #request(cells: readonly Cell[]): Promise<boolean> {
+    if (this.#redis === undefined || cells.length === 0) return false;
+    const key = addressQueueKey(this.#prefix);
+    try {
+      if ((await this.#redis.exists(addressSourceKey(this.#prefix))) === 0) return false;
+      const members = cells.flatMap((cell) => [Date.now(), writeCell(cell)]);
+      await this.#redis
+        .multi()
+        .zadd(key, ...members)
+        .zremrangebyrank(key, 0, -maxCells - 1)
+        .exec();
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
 
-const toCell = (degrees: number): number => Math.round(degrees * cellsPerDegree);
+/** Writes a place for people: its address, else its coordinates. */
+export const describePlace = ({ latitude, longitude }: Position, address: string | undefined): string =>
+  address ?? `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
 
-/** Returns the centre of a cell in decimal degrees. */
-export const fromCell = (cell: number): number => cell / cellsPerDegree;
-
-/** Tests whether a cell is already geocoded; it may be queued again while its request is in flight. */
-export async function hasAnswer(db: Database, [latitudeCell, longitudeCell]: Cell): Promise<boolean> {
-  const { rows } = await sql`select from place_address
-    where latitude_cell = ${latitudeCell} and longitude_cell = ${longitudeCell}`.execute(db);
-  return rows.length > 0;
+/** Tests whether a cell has an answer; it may be queued again while its request is in flight. */
+export async function hasAnswer(db: Database, cell: Cell): Promise<boolean> {
+  const [address] = await readStored(db, [cell]);
+  return address !== undefined;
 }
 
-/** Stores the address of a cell, and deletes addresses older than a year. @param address undefined if there is none */
-export async function storeAddress(
-  db: Database,
-  [latitudeCell, longitudeCell]: Cell,
-  address: string | undefined,
-): Promise<void> {
+/**
+ * Stores the address of a cell, and deletes addresses older than a year. One of a deleted application is ignored.
+ * @param address undefined if there is none
+ */
+export async function storeAddress(db: Database, cell: Cell, address: string | undefined): Promise<void> {
+  const { applicationId, latitudeCell, longitudeCell } = cell;
   await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
-  await sql`insert into place_address (latitude_cell, longitude_cell, address)
-    values (${latitudeCell}, ${longitudeCell}, ${address ?? null})
-    on conflict (latitude_cell, longitude_cell)
+  await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)
+    select id, ${latitudeCell}, ${longitudeCell}, ${address ?? null} from application
+    where id = ${applicationId} and deleted_at is null
+    on conflict (application_id, latitude_cell, longitude_cell)
     do update set address = excluded.address, answered_at = excluded.answered_at`.execute(db);
 }

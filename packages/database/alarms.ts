@@ -1,5 +1,6 @@
 import type { AlarmKind } from '@odograph/contracts/alarms';
 import { type RawBuilder, sql } from 'kysely';
+import type { Position } from './addresses.ts';
 import type { Database } from './database.ts';
 import { isoTime } from './iso-time.ts';
 
@@ -17,7 +18,7 @@ export interface ShownAlarm {
   readonly late: boolean;
   readonly clearedAt?: string;
   readonly value?: number;
-  readonly location?: { readonly latitude: number; readonly longitude: number };
+  readonly location?: Position & { readonly address?: string };
   readonly commandId?: string;
   readonly acknowledgedAt?: string;
   readonly acknowledgedBy?: string;

@@ -4,6 +4,8 @@ import { type RawBuilder, sql } from 'kysely';
 interface Position {
   latitude: number;
   longitude: number;
+  /** Added by Addresses. */
+  address?: string;
 }
 
 /** A trip, and the tariff of its application. */

@@ -23,7 +23,13 @@ export const Alarm = Type.Object(
       Type.Number({ description: 'km/h, %, V, or minutes of silence, when it was raised', examples: [131.5] }),
     ),
     location: Type.Optional(
-      Type.Object({ latitude: degrees(48.8566), longitude: degrees(2.3522) }, { title: 'AlarmLocation' }),
+      Type.Object(
+        {
+          ...{ latitude: degrees(48.8566), longitude: degrees(2.3522) },
+          address: Type.Optional(Type.String({ description: 'with `address=true`, if known', examples: ['Depot'] })),
+        },
+        { title: 'AlarmLocation' },
+      ),
     ),
     commandId: Type.Optional(uuid('the command that was not answered')),
     acknowledgedAt: Type.Optional(moment('when a person acknowledged it')),

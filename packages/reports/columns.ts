@@ -5,6 +5,8 @@
 export interface Column {
   readonly key: string;
   readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number' | 'flag';
+  /** Columns of the degrees of the place that a text names: its address, else its coordinates. */
+  readonly position?: readonly [latitude: string, longitude: string];
   /** Decimals of a number. */
   readonly digits?: number;
   /** Whether PDF omits the column for lack of width. */
@@ -19,6 +21,15 @@ const whole = (key: string): Column => ({ key, type: 'whole' });
 const flag = (key: string): Column => ({ key, type: 'flag' });
 const number = (key: string, digits: number): Column => ({ key, type: 'number', digits });
 const wide = (column: Column): Column => ({ ...column, isWide: true });
+
+/** Creates a column that names a place unless a row does. */
+const place = (key: string, latitude: string, longitude: string): Column => ({
+  ...text(key),
+  position: [latitude, longitude],
+});
+const startPlace = place('startPlace', 'startLatitude', 'startLongitude');
+const endPlace = place('endPlace', 'endLatitude', 'endLongitude');
+const onePlace = place('place', 'latitude', 'longitude');
 
 const vehicle = [wide(text('vehicleId')), text('plate')];
 /** Creates a column of degrees with the precision of devices. */
@@ -41,8 +52,9 @@ export const reportKinds = {
   trips: {
     rows: [
       ...vehicle,
-      ...[text('driver'), wide(text('tripId')), wide(date('date')), moment('startedAt'), moment('endedAt'), distanceKm],
-      ...[number('minutes', 2), number('averageSpeedKmh', 1), number('fuelLitres', 3), number('electricKwh', 3)],
+      ...[text('driver'), wide(text('tripId')), wide(date('date')), moment('startedAt'), moment('endedAt')],
+      ...[startPlace, endPlace, distanceKm, number('minutes', 2), number('averageSpeedKmh', 1)],
+      ...[number('fuelLitres', 3), number('electricKwh', 3)],
       ...[wide(number('cost', 2)), degrees('startLatitude'), degrees('startLongitude')],
       ...[degrees('endLatitude'), degrees('endLongitude')],
     ],
@@ -53,7 +65,7 @@ export const reportKinds = {
   mileage: {
     rows: [
       ...[...vehicle, text('driver'), wide(text('tripId')), wide(date('date')), moment('startedAt'), moment('endedAt')],
-      ...[number('startOdometerKm', 1), number('endOdometerKm', 1), text('startPlace'), text('endPlace'), distanceKm],
+      ...[number('startOdometerKm', 1), number('endOdometerKm', 1), startPlace, endPlace, distanceKm],
       ...[word('class'), text('purpose'), text('partner'), text('note'), wide(moment('enteredAt'))],
       ...[wide(text('enteredBy')), flag('late'), whole('replaced'), flag('tripChanged')],
       wide(number('enteredDistanceKm', 3)),
@@ -77,7 +89,7 @@ export const reportKinds = {
   stops: {
     rows: [
       ...[...vehicle, wide(date('date')), moment('startedAt'), moment('endedAt'), number('minutes', 2)],
-      ...[number('latitude', 7), number('longitude', 7)],
+      ...[onePlace, degrees('latitude'), degrees('longitude')],
     ],
     vehicles: [...vehicle, whole('stops'), number('stoppedHours', 2)],
   },
@@ -97,7 +109,7 @@ export const reportKinds = {
     rows: [
       ...[...vehicle, wide(text('alarmId')), word('kind'), text('rule'), moment('raisedAt'), moment('clearedAt')],
       ...[number('value', 2), moment('acknowledgedAt'), text('acknowledgedBy'), text('note')],
-      ...[degrees('latitude'), degrees('longitude')],
+      ...[onePlace, degrees('latitude'), degrees('longitude')],
     ],
     vehicles: [...vehicle, whole('alarms'), whole('openAlarms')],
     kinds: [word('kind'), whole('alarms'), whole('openAlarms')],

@@ -21,11 +21,6 @@ const validEntry = (tripId: RawBuilder<unknown>, scope: ReportScope) => sql`(
   from mileage_entry where mileage_entry.vehicle_id = vehicle.id and mileage_entry.trip_id = ${tripId} and ${seesEntry(scope)}
   order by version desc limit 1)`;
 
-const place = (latitude: string, longitude: string) =>
-  sql`concat(round(${sql.ref(latitude)}::numeric, 5), ', ', round(${sql.ref(longitude)}::numeric, 5))`;
-const placeOf = (end: 'first' | 'last') => sql`case when trip.${sql.ref(`${end}_latitude`)} is not null then
-  ${place(`trip.${end}_latitude`, `trip.${end}_longitude`)} end`;
-
 const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, entry.entered_at, entry.entered_by,
   entry.version, entry.start_place, entry.end_place, entry.distance_km as entered_km, entry.driver as entered_driver,
   entry.first > entry.ended_at + make_interval(days => ${mileageEntryDays}) as is_late`;
@@ -37,14 +32,14 @@ const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, 
 function selectLog(scope: ReportScope): RawBuilder<unknown> {
   return sql`select ${vehicleColumns}, trip.id, trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3) as km,
       ${odometerAt(sql`trip.started_at`)} as start_km, ${odometerAt(sql`trip.ended_at`)} as end_km,
-      ${placeOf('first')} as first_place, ${placeOf('last')} as last_place, ${driverOf(scope)} as driver, ${entryColumns},
+      first_latitude, first_longitude, last_latitude, last_longitude, ${driverOf(scope)} as driver, ${entryColumns},
       (entry.started_at, entry.ended_at, entry.distance_km)
         <> (trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3)::float8) as is_changed
     from trip join vehicle on vehicle.id = trip.vehicle_id left join lateral ${validEntry(sql`trip.id`, scope)} as entry on true
     where ${isReported(scope)} and ${tripIsOver} and ${isWithin(sql`trip.started_at`, scope)}
     union all
     select ${vehicleColumns}, entry.trip_id, entry.started_at, entry.ended_at, null, entry.start_odometer_km,
-      entry.end_odometer_km, null, null, null, ${entryColumns}, true
+      entry.end_odometer_km, null, null, null, null, null, ${entryColumns}, true
     from vehicle cross join lateral (select distinct trip_id from mileage_entry
       where mileage_entry.vehicle_id = vehicle.id and ${isWithin(sql`mileage_entry.started_at`, scope)}) as entered
     cross join lateral ${validEntry(sql`entered.trip_id`, scope)} as entry
@@ -58,8 +53,9 @@ export function selectMileageRows(scope: ReportScope): RawBuilder<object> {
   return sql<object>`select "vehicleId", plate, coalesce(entered_driver, driver) as driver, id as "tripId",
       ${dateOf(sql`started_at`, scope)} as date, ${moment(sql`started_at`)} as "startedAt", ${moment(sql`ended_at`)} as "endedAt",
       start_km as "startOdometerKm", end_km as "endOdometerKm",
-      ${unlessPrivate(sql`coalesce(start_place, first_place)`)} as "startPlace",
-      ${unlessPrivate(sql`coalesce(end_place, last_place)`)} as "endPlace", km::float8 as "distanceKm", class, purpose, partner,
+      ${unlessPrivate(sql`start_place`)} as "startPlace", ${unlessPrivate(sql`end_place`)} as "endPlace",
+      ${unlessPrivate(sql`first_latitude`)} as "startLatitude", ${unlessPrivate(sql`first_longitude`)} as "startLongitude",
+      ${unlessPrivate(sql`last_latitude`)} as "endLatitude", ${unlessPrivate(sql`last_longitude`)} as "endLongitude", km::float8 as "distanceKm", class, purpose, partner,
       note, ${moment(sql`entered_at`)} as "enteredAt", entered_by as "enteredBy", is_late as late,
       version - 1 as replaced, is_changed as "tripChanged", entered_km as "enteredDistanceKm"
     from (${selectLog(scope)}) as log order by plate, "vehicleId", started_at`;

@@ -1,4 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
+import { type Addresses, describePlace, reportWaitMs, type VehiclePosition } from '@odograph/database/addresses';
 import { fetchRows, inSnapshot } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
@@ -54,7 +55,7 @@ function shownValue({ type, digits = 0 }: Column, value: unknown): ReportValue |
   return typeof value === 'boolean' ? value : undefined;
 }
 
-function toRow(columns: readonly Column[], stored: object): ReportRow {
+function toRow(columns: readonly Column[], stored: object): Record<string, ReportValue> {
   const values = new Map(Object.entries(stored));
   const known = columns.flatMap((column) => {
     const value = shownValue(column, values.get(column.key));
@@ -63,19 +64,53 @@ function toRow(columns: readonly Column[], stored: object): ReportRow {
   return Object.fromEntries(known);
 }
 
-/** Reads the rows of a table. @throws Failure INVALID_PARAMETER if there are more than maxRows */
+/** A place that a report names. */
+interface UnnamedPlace {
+  readonly row: Record<string, ReportValue>;
+  readonly column: string;
+  readonly position: VehiclePosition;
+}
+
+/** Finds the places that a row has positions of, and no names. */
+function placesOf(columns: readonly Column[], stored: object, row: UnnamedPlace['row']): UnnamedPlace[] {
+  const values = new Map<string, unknown>(Object.entries(stored));
+  return columns.flatMap(({ key, position: names }) => {
+    const [latitude, longitude] = names?.map((name) => values.get(name)) ?? [];
+    if (typeof latitude !== 'number' || typeof longitude !== 'number' || row[key] !== undefined) return [];
+    return [{ row, column: key, position: { vehicleId: String(values.get('vehicleId')), latitude, longitude } }];
+  });
+}
+
+/** Names places by their addresses, else by their coordinates. */
+async function namePlaces(db: Database, places: readonly UnnamedPlace[], addresses: Addresses): Promise<void> {
+  const positions = places.map(({ position }) => position);
+  const found = await addresses.find(db, positions, reportWaitMs);
+  for (const [index, { row, column, position }] of places.entries()) {
+    row[column] = describePlace(position, found[index]);
+  }
+}
+
+/**
+ * Reads the rows of a table, and adds their places to `places`.
+ * @throws Failure INVALID_PARAMETER if there are more than maxRows
+ */
 async function readTable(
   snapshot: Database,
   columns: readonly Column[],
   query: RawBuilder<object>,
   maxRows: number,
+  places: UnnamedPlace[] = [],
 ): Promise<ReportRow[]> {
   const rows: ReportRow[] = [];
   await fetchRows(snapshot, query, {
     averageBytes: () => 1024,
     room: () => Number.MAX_SAFE_INTEGER,
     take(stored) {
-      for (const one of stored) rows.push(toRow(columns, one));
+      for (const one of stored) {
+        const row = toRow(columns, one);
+        rows.push(row);
+        places.push(...placesOf(columns, one, row));
+      }
       return rows.length <= maxRows;
     },
   });
@@ -85,7 +120,7 @@ async function readTable(
 }
 
 /**
- * Reads a report in one snapshot.
+ * Reads a report in one snapshot, and then names its places: waits up to 10 s for missing addresses.
  * @param maxRows of each table
  * @throws Failure INVALID_PARAMETER with the reason TOO_MANY_ROWS
  */
@@ -93,16 +128,18 @@ export async function readReport(
   db: Kysely<Tables>,
   kind: ReportKind,
   scope: ReportScope,
-  maxRows: number = maxReportRows,
+  { addresses, maxRows = maxReportRows }: { readonly addresses: Addresses; readonly maxRows?: number },
 ): Promise<Report> {
+  const places: UnnamedPlace[] = [];
   const tables = await inSnapshot(db, async (snapshot) => {
     const read: [string, ReportRow[]][] = [];
     for (const [name, columns] of Object.entries(tablesOf(kind))) {
       const select = selections[kind][name];
-      if (select !== undefined) read.push([name, await readTable(snapshot, columns, select(scope), maxRows)]);
+      if (select !== undefined) read.push([name, await readTable(snapshot, columns, select(scope), maxRows, places)]);
     }
     return read;
   });
+  await namePlaces(db, places, addresses);
   return { kind, scope, tables: Object.fromEntries(tables) };
 }
 

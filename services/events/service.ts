@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountsIn } from '@odograph/database/accounts';
+import { Addresses } from '@odograph/database/addresses';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { answersIn } from '@odograph/database/kept-answers';
 import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
@@ -7,6 +8,7 @@ import type { Clock, Http } from '@odograph/http/http';
 import { openMailer } from '@odograph/mail/mailer';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { parseNetworks } from '@odograph/runtime/network-address';
+import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import type { ResolveHost } from './delivery/addresses.ts';
@@ -49,6 +51,11 @@ export function createEventService({
       const sealer = await openSealer(config, 'webhook secrets');
       const allowed = networks === '' ? [] : (parseNetworks(networks) ?? []);
       const addresses = { allowed, ...(resolve && { resolve }) };
+      const openRedis = () => {
+        const redis = connectRedis(config.REDIS_URL, logger);
+        onStop('wanted addresses', () => redis.disconnect());
+        return redis;
+      };
       const mailer = openMailer(config);
       onStop('mailer', () => mailer?.close());
       const options = { sealer, clock, addresses, timeLimitMs, mailer, publicUrl: config.PUBLIC_URL };
@@ -60,7 +67,12 @@ export function createEventService({
       const sendTest = (webhookId: string) => sendTestEvent(context, options, webhookId);
       const routes = { db, ...options, lease: context.lease, sendTest };
       const schedules = { db, hasMail: mailer !== undefined };
-      const sender = mailer && new ReportSender({ db, mailer, failures, clock, intervalMs: reportIntervalMs });
+      const sender =
+        mailer &&
+        new ReportSender({
+          ...{ db, mailer, failures, clock, intervalMs: reportIntervalMs },
+          addresses: new Addresses(openRedis(), config),
+        });
       const accounts = accountsIn(db, config);
       const kept = answersIn(db, await readEncryptionKeys(config));
       const ofApplications = [webhookRoutes(routes), notificationRoutes(routes), scheduleRoutes(schedules)];

@@ -63,7 +63,7 @@ export const fleetService: Service<Http> = {
     const redis = await openRedis(host);
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
-    host.onStop('geocoder', startGeocoder({ ...host, db, redis }));
+    host.onStop('geocoder', await startGeocoder({ ...host, db, redis }));
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config },

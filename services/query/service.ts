@@ -144,21 +144,21 @@ export const queryService: Service<Http> = {
 
     const addresses = openAddresses(host);
     const live = openLiveStreams(host, primary);
-    const exportJobs = startExportJobs(host, db);
+    const exportJobs = startExportJobs(host, db, addresses);
     host.onStop('Home Assistant', startHomeAssistant({ ...host, db: primary }));
 
     await host.http.register(async (http: Http) => {
       http.addHook('preValidation', dropEmptyParameters);
       await tokenRoutes(http, accountsIn(db, host.config), [
         latestRoutes(answers),
-        fleetStatusRoutes(db),
+        fleetStatusRoutes(db, addresses),
         historyRoutes(answers),
         customCanRoutes(answers, db),
         gapRoutes(db),
         tripRoutes(answers, db, addresses),
         trackRoutes(db),
         changeRoutes(answers),
-        exportRoutes(answers, db),
+        exportRoutes(answers, db, addresses),
         exportJobRoutes(exportJobs.jobs, db),
       ]);
       const guard = { accounts: accountsIn(db, host.config), adminToken: host.adminToken };
@@ -170,7 +170,7 @@ export const queryService: Service<Http> = {
         recordRoutes(db),
         breakRoutes(db),
         calendarRoutes(db),
-        reportRoutes(db),
+        reportRoutes(db, addresses),
         liveRoutes(live),
       ]);
       await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);

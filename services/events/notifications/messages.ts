@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { isPlace, namePlace } from './place.ts';
+import { describePlace } from '@odograph/database/addresses';
+import { isPlace } from './place.ts';
 
 interface Template {
   readonly subject: string;
@@ -95,7 +96,7 @@ function valuesOf({ time, data }: ToldEvent, plate: string | undefined, writing:
     vehicle: plate ?? textOf(data['deviceId']) ?? '–',
     alarm: alarms[String(kind)] ?? textOf(kind),
     value: fill(values[String(kind)] ?? '{none}', { number }),
-    place: isPlace(location) ? namePlace(location) : undefined,
+    place: isPlace(location) ? describePlace(location, location.address) : undefined,
     changed: textOf(Object.keys(Object(changed))),
     ...{ time: formatTime(time, writing), raised: formatTime(raisedAt, writing) },
     ...{ from: formatTime(from, writing), until: formatTime(until, writing) },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
+import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
 import type { Mailer } from '@odograph/mail/mailer';
 import { maxFileRows, writeReportFile } from '@odograph/reports/file';
@@ -11,6 +12,7 @@ import * as sent from './sent-reports.ts';
 
 interface SenderOptions {
   readonly db: Kysely<Tables>;
+  readonly addresses: Addresses;
   readonly mailer: Mailer;
   readonly failures: FailureReports<'reports'>;
   readonly clock: () => Date;
@@ -85,9 +87,9 @@ export class ReportSender {
 
   /** Sends to the remaining recipients; a rejected recipient does not delay the others. */
   async #sendToAll(report: sent.ScheduledReport): Promise<void> {
-    const { db, mailer, clock } = this.#options;
+    const { db, addresses, mailer, clock } = this.#options;
     const { kind, format, language, scope, scheduleId, dueAt, recipients, accepted } = report;
-    const content = await readReport(db, kind, scope, maxFileRows[format]);
+    const content = await readReport(db, kind, scope, { addresses, maxRows: maxFileRows[format] });
     const file = await writeReportFile({ report: content, format, language });
     if (accepted.length === 0) await sent.storeTotals(db, report, totalsOf(content));
     const texts = readTexts(language);

@@ -340,6 +340,7 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
     .returning('id')
     .execute();
   await db.deleteFrom('api_key').where('application_id', '=', applicationId).execute();
+  await sql`delete from place_address where application_id = ${applicationId}`.execute(db);
   await endSessions(db, { applicationId });
   for (const { id } of users) await deleteGrants(db, applicationId, id);
 }

@@ -300,6 +300,18 @@ describe('alarms', () => {
     expect(latest).toMatchObject({ raisedAt: raisedAt(2), late: true, ruleName: 'rule', appId: owner.appId });
   });
 
+  it('have the address of their position on request', async () => {
+    const owner = await createApplication(db);
+    const client = as(owner.token);
+    const { id: vehicleId } = await createVehicle(db, owner);
+    const id = await raise(await createRule({ kind: 'crash' }, client), vehicleId);
+    await sql`update alarm set latitude = 48.85, longitude = 2.35 where id = ${id}`.execute(db);
+    await client.post('/v1/x/geofences', circle);
+    const read = async (query: string) => (await client.get(`/v1/x/alarms${query}`)).body.alarms[0].location;
+    expect(await read('?address=true')).toEqual({ latitude: 48.85, longitude: 2.35, address: 'depot' });
+    expect(await read('')).toEqual({ latitude: 48.85, longitude: 2.35 });
+  });
+
   it('are acknowledged by one of two people at once, and the other is told who was first', async () => {
     const vehicle = await createVehicle(db, application);
     const id = await raise(await createRule({ kind: 'crash', vehicleIds: [vehicle.id] }), vehicle.id);

@@ -61,7 +61,7 @@ function addRuleViews(http: Http, { db }: Fleet): void {
   });
 }
 
-function addAlarmList(http: Http, { db }: Fleet): void {
+function addAlarmList(http: Http, { db, addresses }: Fleet): void {
   const path = '/v1/x/alarms';
   const listAlarmsSchema = {
     ...route,
@@ -73,6 +73,12 @@ function addAlarmList(http: Http, { db }: Fleet): void {
   http.get(path, { schema: listAlarmsSchema }, async ({ viewer, query }, reply) => {
     const found = await queries.listAlarms(db, viewer, query, query.limit + 1);
     const alarms = found.slice(0, query.limit);
+    if (query.address) {
+      await addresses.addTo(
+        db,
+        alarms.map(({ vehicleId, location }) => [vehicleId, location]),
+      );
+    }
     const last = found.length > query.limit ? alarms.at(-1) : undefined;
     const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
     const next = last && { path, parameters: { ...Object.fromEntries(given), after: queries.cursorOf(last) } };

@@ -177,6 +177,7 @@ export const AlarmsQuery = Type.Object({
   acknowledged: Type.Optional(Type.Boolean({ description: 'only those that a person acknowledged, or did not' })),
   from: Type.Optional(timestamp('raised at this time or later')),
   until: Type.Optional(timestamp('raised before this time')),
+  address: Type.Optional(Type.Boolean({ description: 'adds known addresses to locations' })),
   limit,
   after: Type.Optional(Type.String({ maxLength: 128, description: 'continues a list; see the header Link' })),
 });

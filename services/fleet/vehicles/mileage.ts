@@ -22,7 +22,7 @@ const entryFields = {
   purpose: words('purpose of the trip; required for a business trip', 'Delivery of spare parts'),
   partner: words('business partner visited', 'Dupont SARL, Lyon'),
   driver: words('driver; by default that of the booking', 'driver-17'),
-  startPlace: words('start of the trip; by default the position', '1 Station Square, Paris'),
+  startPlace: words('start of the trip; by default its address, else its position', '1 Station Square, Paris'),
   endPlace: words('end of the trip; by default the position', '12 Rue de la Gare, Lyon'),
   note: words('note', 'detour because of a closed road'),
 };

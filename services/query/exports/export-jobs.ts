@@ -6,6 +6,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { ExportJob } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds } from '@odograph/contracts/timestamps';
+import type { Addresses } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { accessibleTo } from '@odograph/database/vehicle-access';
@@ -100,8 +101,8 @@ const callerOf = ({ applicationId, userId }: ExportJob): Caller => ({
 });
 
 /** Opens the export of a job from its start. */
-export function openExport(job: ExportJob): Export {
-  return new Export(callerOf(job), job, job.vehicleId);
+export function openExport(job: ExportJob, addresses?: Addresses): Export {
+  return new Export(callerOf(job), job, job.vehicleId, addresses);
 }
 
 const progressOf = ({ progress }: Pick<TypedJob<'exports'>, 'progress'>): ExportProgress => ({
@@ -135,6 +136,7 @@ export class ExportJobs {
       ...(userId !== undefined && { userId }),
       ...(vehicleId !== undefined && { vehicleId }),
       ...(query.fields !== undefined && { fields: query.fields }),
+      ...(query.address && { address: true }),
     };
     return this.#withQueue(async (queue) => {
       const jobId = `${applicationId}-${key === undefined ? randomUUID() : idByKey(caller, key)}`;
@@ -237,12 +239,13 @@ export class ExportJobs {
     // The job ended after it was read.
     const job = isStale ? await this.#withQueue(async (queue) => (await queue.getJob(read.id ?? '')) ?? read) : read;
     const { rows, bytes, share, fault } = progressOf(job);
-    const { of, format, from, until, fields, vehicleId } = job.data;
+    const { of, format, from, until, fields, address, vehicleId } = job.data;
     const state = describeState(jobState, fault);
     const finishedMs = state === 'DONE' || state === 'FAILED' ? job.finishedOn : undefined;
     return {
       ...{ id: job.id?.replace(/^\d+-/, '') ?? '', state, progress: share, rows, bytes, of, format, from, until },
       ...(fields !== undefined && { fields }),
+      ...(address && { address }),
       ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }),
       createdAt: new Date(job.timestamp).toISOString(),
       ...(finishedMs !== undefined && {

@@ -1,6 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import type { Addresses } from '@odograph/database/addresses';
 import { fetchRows } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { RawBuilder } from 'kysely';
@@ -16,7 +17,7 @@ import {
   type VehicleRows,
 } from './queries.ts';
 import type { ExportFormat, ExportQuery } from './schemas.ts';
-import { createParquetReadingWriter, createTableWriter, gapColumns, tripColumns } from './tables.ts';
+import { createParquetReadingWriter, createTableWriter, gapColumns, type TripRow, tripColumns } from './tables.ts';
 import {
   createCsvWriter,
   createGeojsonWriter,
@@ -58,6 +59,8 @@ interface Source {
 
 /** Vehicles that are looked up in one statement. */
 const vehiclesPerPart = 200;
+/** Estimated bytes of a trip. */
+const tripBytes = 512;
 
 /** One export: its content, format and progress. */
 export class Export {
@@ -65,11 +68,15 @@ export class Export {
   readonly mediaType: string;
   readonly fileName: string;
   readonly #source: Source;
+  readonly #addresses: Addresses | undefined;
   #rows = 0;
   #vehiclesDone = 0;
 
-  /** @throws Failure INVALID_PARAMETER, INVALID_INTERVAL */
-  constructor(caller: Caller, query: ExportQuery, vehicleId?: number) {
+  /**
+   * @param addresses adds the addresses that the query asks for; not needed to describe the export
+   * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL
+   */
+  constructor(caller: Caller, query: ExportQuery, vehicleId?: number, addresses?: Addresses) {
     const { of = 'readings', format } = query;
     const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
     if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
@@ -77,6 +84,7 @@ export class Export {
     this.mediaType = mediaTypes[format];
     const days = [from, until].map((moment) => isoMicroseconds(moment).slice(0, 10));
     this.fileName = `${vehicleId ?? 'vehicles'}-${of}-${days.join('-')}.${format}`;
+    this.#addresses = addresses;
     this.#source = this.#open(query);
   }
 
@@ -126,14 +134,15 @@ export class Export {
     return last && vehicles.length === vehiclesPerPart ? { vehicleId: last.id + 1 } : undefined;
   }
 
-  #open({ format, fields }: ExportQuery): Source {
+  #open({ format, fields, address = false }: ExportQuery): Source {
     const { of } = this.scope;
+    if (address && of !== 'trips') throw invalidParameter('address', 'is for trips');
     if (of === 'readings') return this.#openReadings(format, fields);
     if (fields !== undefined) throw invalidParameter('fields', 'is for readings');
     if (format === 'gpx' || format === 'geojson') throw invalidParameter('format', `cannot be ${format} for ${of}`);
     if (of === 'trips') {
-      const writer = createTableWriter(format, tripColumns);
-      return { writer, readVehicle: this.#reader(writer, (rows) => selectTripRows(this.scope, rows), toTripRow) };
+      const writer = createTableWriter(format, tripColumns(address));
+      return { writer, readVehicle: this.#tripReader(writer, address) };
     }
     const writer = createTableWriter(format, gapColumns);
     return {
@@ -160,6 +169,31 @@ export class Export {
   #withWriter<Row extends ExportRow>(writer: ReadingWriter<Row>): Source {
     const select = (rows: VehicleRows) => selectReadings(this.scope, writer, rows);
     return { writer, readVehicle: this.#reader(writer, select, (row) => row) };
+  }
+
+  /** Creates a function that reads trips of a vehicle, adds their addresses if requested, and writes them. */
+  #tripReader(writer: ExportWriter<TripRow>, address: boolean): ReadVehicle {
+    return async (snapshot, vehicle, after, bytes, send) => {
+      const rows: TripRow[] = [];
+      const isComplete = await fetchRows(snapshot, selectTripRows(this.scope, { vehicleId: vehicle.id, after }), {
+        averageBytes: () => tripBytes,
+        room: () => bytes - rows.length * tripBytes,
+        take(stored) {
+          rows.push(...stored.map(toTripRow));
+          return rows.length * tripBytes < bytes;
+        },
+      });
+      if (address) {
+        const ends = rows.flatMap(({ trip }) => [trip.first_position, trip.last_position]);
+        await this.#addresses?.addTo(
+          snapshot,
+          ends.map((end) => [vehicle.id, end]),
+        );
+      }
+      this.#rows += rows.length;
+      const last = rows.at(-1);
+      return { bytes: writer.write(vehicle, rows, send), ...(!isComplete && last && { continueAfter: last.key }) };
+    };
   }
 
   /** Creates a function that reads rows of a vehicle with `select` and writes them. */

@@ -19,6 +19,9 @@ export const exportParameters = {
   from: timestamp('start, inclusive'),
   until: timestamp('end, exclusive'),
   format: word(exportFormats, { description: 'gpx and geojson: readings that have a position, and no trips or gaps' }),
+  address: Type.Optional(
+    Type.Boolean({ description: 'for trips: adds the columns first_address and last_address, with known addresses' }),
+  ),
   fields: Type.Optional(
     Type.String({
       maxLength: 4096,
@@ -47,6 +50,7 @@ export const ExportState = Type.Object(
     from: moment('start, inclusive'),
     until: moment('end, exclusive'),
     fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
+    address: Type.Optional(Type.Boolean({ description: 'with addresses' })),
     vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
     createdAt: moment('when it was requested'),
     finishedAt: Type.Optional(moment('time of completion or failure')),

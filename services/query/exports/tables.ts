@@ -88,8 +88,11 @@ const tripNumbers = [
   ...(['electric_consumption', 'electric_consumption_100km'] as const),
 ] satisfies TripNumber[];
 
+const addressColumn = (isShown: boolean, name: string, value: TableColumn<TripRow>['value']) =>
+  isShown ? [{ name, type: 'text', value } as const] : [];
+
 /** The columns of trips, named as in the trip object. */
-export const tripColumns: readonly TableColumn<TripRow>[] = [
+export const tripColumns = (address: boolean): readonly TableColumn<TripRow>[] => [
   vehicleColumn,
   { name: 'trip_id', type: 'text', value: ({ trip }) => trip.trip_id },
   { name: 'timestamp', type: 'time', value: ({ key }) => key },
@@ -97,8 +100,10 @@ export const tripColumns: readonly TableColumn<TripRow>[] = [
   ...tripNumbers.map((name): TableColumn<TripRow> => ({ name, type: 'number', value: ({ trip }) => trip[name] })),
   { name: 'first_latitude', type: 'number', value: ({ trip }) => trip.first_position?.latitude },
   { name: 'first_longitude', type: 'number', value: ({ trip }) => trip.first_position?.longitude },
+  ...addressColumn(address, 'first_address', ({ trip }) => trip.first_position?.address),
   { name: 'last_latitude', type: 'number', value: ({ trip }) => trip.last_position?.latitude },
   { name: 'last_longitude', type: 'number', value: ({ trip }) => trip.last_position?.longitude },
+  ...addressColumn(address, 'last_address', ({ trip }) => trip.last_position?.address),
 ];
 
 /** The columns of gaps, named as in GET /v1/x/vehicle/{id}/gaps. */

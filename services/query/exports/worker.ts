@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Addresses } from '@odograph/database/addresses';
 import { inSnapshot } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
@@ -34,6 +35,7 @@ const progressMs = 1000;
 
 interface ExportWorkOptions extends QueueConnection {
   readonly db: Kysely<Tables>;
+  readonly addresses: Addresses;
   readonly queue: TypedQueue<'exports'>;
   readonly files: ExportFiles;
   readonly failures: FailureReports<'exports' | 'export queue'>;
@@ -73,12 +75,12 @@ async function writeExport(options: ExportWorkOptions, job: TypedJob<'exports'>,
 }
 
 async function fill(
-  { db, queue, files }: ExportWorkOptions,
+  { db, addresses, queue, files }: ExportWorkOptions,
   job: TypedJob<'exports'>,
   draft: ExportDraft,
   signal: AbortSignal,
 ): Promise<void> {
-  const one = openExport(job.data);
+  const one = openExport(job.data, addresses);
   const coverage = await findCoverage(db, one.scope.caller, job.data.vehicleId, job.data);
   const vehicles = Math.max(1, await countVehicles(db, one.scope));
   const describe = (share: number): ExportProgress => ({
@@ -118,6 +120,7 @@ const sweepMs = 60_000;
 export function startExportJobs(
   { config, limits, logger, metrics, onStop }: ServiceHost,
   db: Kysely<Tables>,
+  addresses: Addresses,
 ): { readonly jobs: ExportJobs; faults(): readonly string[] } {
   const counter = new Counter({
     name: 'odograph_query_background_failures_total',
@@ -146,7 +149,7 @@ export function startExportJobs(
     stopped.abort();
     await sweeping;
   });
-  onStop('export worker', workThroughExports({ ...connection, db, queue, files, failures }));
+  onStop('export worker', workThroughExports({ ...connection, db, addresses, queue, files, failures }));
   return { jobs, faults: () => failures.current };
 }
 
@@ -259,7 +262,7 @@ const description =
   );
 
 /** Additions to the interface: readings, trips and gaps as files (docs/exports.md). */
-export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
+export function exportRoutes(answers: Answers, db: Database, addresses: Addresses): RoutePlugin {
   const open = (reader: Reader, one: Export) => answers.open<ExportCursor>(reader, (part) => one.readPart(part));
   return (http) => {
     http.get(
@@ -276,7 +279,7 @@ export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
         },
       },
       async (request, reply) => {
-        const one = new Export(request.caller, request.query);
+        const one = new Export(request.caller, request.query, undefined, addresses);
         return sendFile(reply, await open(readerOf(request), one), one);
       },
     );
@@ -297,7 +300,7 @@ export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
       },
       async (request, reply) => {
         const { id } = await findVehicle(db, request.caller, request.params.id);
-        const one = new Export(request.caller, request.query, id);
+        const one = new Export(request.caller, request.query, id, addresses);
         return sendFile(reply, await open(readerOf(request), one), one);
       },
     );

@@ -9,7 +9,7 @@ import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { moment, momentOrEmpty, word as oneOf } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
-import { DynamicState, exactly, number, truth, VehicleStatus } from '../shared/schemas.ts';
+import { DynamicState, exactly, number, statusAddress, truth, VehicleStatus } from '../shared/schemas.ts';
 
 /** One of a few words, empty if never reported. */
 const word = (...words: string[]) => oneOf([...words, '']);
@@ -18,6 +18,7 @@ const Position = exactly('Position', {
   latitude: number('decimal degrees', 48.8566),
   longitude: number('decimal degrees', 2.3522),
   timestamp: moment('device time of the reading'),
+  address: statusAddress,
 });
 const Scenario = exactly('Scenario', {
   available: truth('the device monitors it'),

@@ -1,5 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Addresses, Position } from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
@@ -80,14 +81,14 @@ const writeStatus: Readonly<Record<View, (db: Database, vehicleId: number) => Pr
 };
 
 /** Interface specification, "Vehicle data (fleet flavor)": status and position, and the shared path of the status. */
-export function fleetStatusRoutes(db: Database): RoutePlugin {
+export function fleetStatusRoutes(db: Database, addresses: Addresses): RoutePlugin {
   return (http) => {
-    addStatusRoutes(http, db);
+    addStatusRoutes(http, db, addresses);
     addPositionRoutes(http, db);
   };
 }
 
-function addStatusRoutes(http: Http, db: Database): void {
+function addStatusRoutes(http: Http, db: Database, addresses: Addresses): void {
   http.get(
     '/v1/vehicle/status',
     {
@@ -114,7 +115,10 @@ function addStatusRoutes(http: Http, db: Database): void {
           Both at once: COMMUNICATION_FAILED when the vehicle never reported; when it did, but no device is linked to it
           now, or one that never reported, the fleet keys are left out.`.replace(/\s+/g, ' '),
         params: VehicleParameters,
-        querystring: Type.Object({ view }),
+        querystring: Type.Object({
+          view,
+          address: Type.Optional(Type.Boolean({ description: 'adds the known address to location and position' })),
+        }),
         response: answers(
           Type.Union([CombinedStatus, VehicleStatus, FleetStatus]),
           'UNKNOWN_VEHICLE',
@@ -126,7 +130,14 @@ function addStatusRoutes(http: Http, db: Database): void {
     async ({ caller, params, query }, reply) => {
       const vehicleId = await findVehicleId(db, caller, params.id);
       const shape = chooseView(query.view, undefined, await findConfiguredView(db, caller));
-      return sendJson(reply, await writeStatus[shape](db, vehicleId));
+      const text = await writeStatus[shape](db, vehicleId);
+      if (!query.address) return sendJson(reply, text);
+      const status = JSON.parse(text) as Partial<Record<'location' | 'position', Position>>;
+      await addresses.addTo(db, [
+        [vehicleId, status.location],
+        [vehicleId, status.position],
+      ]);
+      return sendJson(reply, JSON.stringify(status));
     },
   );
 }

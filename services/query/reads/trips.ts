@@ -199,15 +199,10 @@ async function addAddresses(db: Database, { vehicleId, addresses }: TripRequest,
   if (addresses === undefined) return text;
   const trips = JSON.parse(`[${text}]`) as Static<typeof Trip>[];
   const ends = trips.flatMap(({ first_position: first, last_position: last }) => [first, last]);
-  const positions = ends.filter((end) => end !== undefined);
-  const found = await addresses.find(
+  await addresses.addTo(
     db,
-    positions.map(({ latitude, longitude }) => ({ vehicleId, latitude, longitude })),
+    ends.map((end) => [vehicleId, end]),
   );
-  positions.forEach((position, index) => {
-    // JSON.stringify omits undefined members.
-    Object.assign(position, { address: found[index] });
-  });
   return JSON.stringify(trips).slice(1, -1);
 }
 

@@ -71,7 +71,7 @@ export const sortColumns = [
 export type SortColumn = (typeof sortColumns)[number];
 
 /** The columns of the table as CSV. */
-export const csvColumns = [...sortColumns, 'ignition', 'flags', 'latitude', 'longitude'] as const;
+export const csvColumns = [...sortColumns, 'ignition', 'flags', 'latitude', 'longitude', 'address'] as const;
 export type CsvColumn = (typeof csvColumns)[number];
 
 const filter = (description: string) =>
@@ -97,14 +97,14 @@ export const VehicleTableQuery = Type.Object({
       description: 'column, by default plate; with a minus sign in descending order. Unknown values come last in both',
     }),
   ),
-  address: Type.Optional(Type.Boolean({ description: 'adds known addresses to locations' })),
+  address: Type.Optional(Type.Boolean({ description: 'adds known addresses to locations; to CSV as a column' })),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'vehicles on a page' }),
   after: filter('continues behind a vehicle; from the Link of the page before'),
   format: Type.Optional(word(['json', 'csv'], { description: 'csv: all vehicles that match, without limit' })),
   columns: Type.Optional(
     Type.String({
       pattern: listPattern(csvColumns),
-      description: `columns of the CSV, separated by commas, of ${csvColumns.join(', ')}; by default all`,
+      description: `columns of the CSV, separated by commas, of ${csvColumns.join(', ')}; by default all, \`address\` only with \`address=true\``,
       examples: ['plate,state,lastContact'],
     }),
   ),

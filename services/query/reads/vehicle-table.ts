@@ -54,10 +54,14 @@ function readKey(text: string, column: SortColumn): TableKey {
 }
 
 function cellOf(vehicle: TableVehicle, column: CsvColumn): string | number | boolean | undefined {
-  if (column === 'latitude' || column === 'longitude') return vehicle.location?.[column];
+  if (column === 'latitude' || column === 'longitude' || column === 'address') return vehicle.location?.[column];
   if (column === 'flags') return vehicle.flags.join(' ');
   return vehicle[column];
 }
+
+/** Returns the columns of a CSV; `address` only on request. */
+const columnsOf = ({ columns, address }: VehicleTableQuery): readonly CsvColumn[] =>
+  (columns?.split(',') as CsvColumn[] | undefined) ?? csvColumns.filter((column) => column !== 'address' || address);
 
 /** Writes the table as CSV in UTF-8 with a byte order mark, without which spreadsheets assume another character set. */
 async function* writeCsv(
@@ -92,25 +96,19 @@ function pageAfter({ address, ...query }: VehicleTableQuery, rows: readonly { ke
   return { path, parameters: { ...query, address: address ? 'true' : undefined, limit, after: writeKey(last.key) } };
 }
 
-/** Adds known addresses to the locations of vehicles. */
-async function withAddresses(
-  db: Database,
-  addresses: Addresses | undefined,
-  vehicles: TableVehicle[],
-): Promise<TableVehicle[]> {
-  if (addresses === undefined) return vehicles;
-  const located = vehicles.flatMap(({ id, location }) => (location ? [{ vehicleId: id, ...location }] : []));
-  const found = await addresses.find(db, located);
-  const byVehicle = new Map(located.map(({ vehicleId }, index) => [vehicleId, found[index]]));
-  return vehicles.map((vehicle) => {
-    const address = byVehicle.get(vehicle.id);
-    if (!vehicle.location || address === undefined) return vehicle;
-    return { ...vehicle, location: { ...vehicle.location, address } };
-  });
-}
-
 /** An addition to the interface: the table of all vehicles that a person sees. */
 export function vehicleTableRoutes(db: Database, addresses: Addresses): RoutePlugin {
+  const addTo = (vehicles: readonly TableVehicle[]) =>
+    addresses.addTo(
+      db,
+      vehicles.map(({ id, location }) => [id, location]),
+    );
+  async function* readParts(request: TableRequest, columns: readonly CsvColumn[]) {
+    for await (const part of readWholeTable(db, request)) {
+      if (columns.includes('address')) await addTo(part);
+      yield part;
+    }
+  }
   return (http) => {
     http.get(
       path,
@@ -132,8 +130,8 @@ export function vehicleTableRoutes(db: Database, addresses: Addresses): RoutePlu
       async ({ viewer, query }, reply) => {
         const request = toRequest(viewer, query);
         if (query.format === 'csv') {
-          const columns = (query.columns?.split(',') ?? csvColumns) as readonly CsvColumn[];
-          const body = Readable.from(writeCsv(readWholeTable(db, request), columns));
+          const columns = columnsOf(query);
+          const body = Readable.from(writeCsv(readParts(request, columns), columns));
           reply.header('content-disposition', 'attachment; filename="vehicles.csv"');
           return reply.type('text/csv; charset=utf-8').send(body);
         }
@@ -146,8 +144,8 @@ export function vehicleTableRoutes(db: Database, addresses: Addresses): RoutePlu
         );
         const page = rows.slice(0, limit);
         const total = after === undefined ? await countTable(db, request) : undefined;
-        const found = page.map(({ vehicle }) => vehicle);
-        const vehicles = await withAddresses(db, query.address === true ? addresses : undefined, found);
+        const vehicles = page.map(({ vehicle }) => vehicle);
+        if (query.address) await addTo(vehicles);
         return sendPage(reply, JSON.stringify({ vehicles, total }), pageAfter(query, rows));
       },
     );

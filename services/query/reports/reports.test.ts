@@ -1,4 +1,5 @@
 import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { Addresses } from '@odograph/database/addresses';
 import { readReport } from '@odograph/reports/report';
 import { createUnlinkedVehicle, createUser, grantVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
@@ -140,15 +141,16 @@ describe('the trip report', () => {
   it('rejects intervals with too many rows, and says how to reduce them', async () => {
     for (const day of ['01', '02', '03']) await trip(`2025-03-${day}T09:30:00Z`, 45);
     const [from, until] = ['2025-03-01', '2025-04-01'].map((day) => parseTimestamp('day', day));
+    const addresses = new Addresses();
     const scope = {
       viewer: { applicationIds: [application.id] },
       from: from ?? 0n,
       until: until ?? 0n,
       timeZone: 'UTC',
     };
-    expect((await readReport(platform.db, 'trips', scope, 31)).tables['rows']).toHaveLength(3);
+    expect((await readReport(platform.db, 'trips', scope, { addresses, maxRows: 31 })).tables['rows']).toHaveLength(3);
     const details = { field: 'until', reason: 'TOO_MANY_ROWS' };
-    await expect(readReport(platform.db, 'trips', scope, 2)).rejects.toMatchObject({
+    await expect(readReport(platform.db, 'trips', scope, { addresses, maxRows: 2 })).rejects.toMatchObject({
       code: 'INVALID_PARAMETER',
       details,
     });
@@ -156,6 +158,21 @@ describe('the trip report', () => {
 });
 
 describe('the other reports', () => {
+  it('name places by addresses, else by coordinates', async () => {
+    await sql`insert into geofence (application_id, name, geometry, radius_metres)
+      values (${application.id}, 'Depot', '{"type": "Point", "coordinates": [2, 48]}', 100)`.execute(platform.db);
+    const ends = { first_latitude: 48, first_longitude: 2, last_latitude: 48.1, last_longitude: 2.123456 };
+    await trip('2025-03-01T08:00:00Z', 30, ends);
+    await trip('2025-03-02T08:00:00Z', 30, ends);
+    const places = { startPlace: 'Depot', endPlace: '48.10000, 2.12346' };
+    const { rows: trips } = (await client.get(path('trips', march))).body;
+    expect(trips).toMatchObject([places, places]);
+    expect((await client.get(path('stops', march))).body.rows).toMatchObject([
+      { place: '48.10000, 2.12346' },
+      { place: '48.10000, 2.12346' },
+    ]);
+  });
+
   it('sum fuel and electricity over the trips that report them', async () => {
     await trip('2025-03-01T08:00:00Z', 30, { distance_km: 10, fuel_litres: 0.8 });
     await trip('2025-03-01T09:00:00Z', 30, { distance_km: 40, electric_kwh: 6 });

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
 import { writeTimestamp } from '@odograph/database/trips';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -59,7 +60,7 @@ function writeReport({ kind, scope: { from, until, timeZone }, tables }: Report)
 }
 
 /** Registers the report routes (docs/reports.md). */
-export function reportRoutes(db: Kysely<Tables>): RoutePlugin {
+export function reportRoutes(db: Kysely<Tables>, addresses: Addresses): RoutePlugin {
   return (http) => {
     for (const kind of Object.keys(reportKinds) as ReportKind[]) {
       http.get(
@@ -78,8 +79,8 @@ export function reportRoutes(db: Kysely<Tables>): RoutePlugin {
           const { format = 'json', language } = query;
           readTexts(language);
           const scope = await parseScope(db, viewer, query);
-          if (format === 'json') return sendJson(reply, writeReport(await readReport(db, kind, scope)));
-          const report = await readReport(db, kind, scope, maxFileRows[format]);
+          if (format === 'json') return sendJson(reply, writeReport(await readReport(db, kind, scope, { addresses })));
+          const report = await readReport(db, kind, scope, { addresses, maxRows: maxFileRows[format] });
           const { name: fileName, mediaType, content } = await writeReportFile({ report, format, language });
           return sendFile(reply, Readable.from([content]), { fileName, mediaType });
         },

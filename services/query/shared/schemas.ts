@@ -16,11 +16,14 @@ const Vehicle = exactly('Vehicle', {
   brand: text('make', 'Renault'),
   model: text('commercial name', 'Zoe'),
 });
+/** The address of a position in GET /v1/vehicle/{id}/status. */
+export const statusAddress = Type.Optional(text('in the status of one vehicle with `address=true`, if known', 'Depot'));
 const Location = exactly('Location', {
   latitude: number('decimal degrees', 48.8566),
   longitude: number('decimal degrees', 2.3522),
   angle: number('heading in degrees, 0 is north', 90),
   altitude: number('m', 35),
+  address: statusAddress,
 });
 const Status = exactly('Status', {
   ignition: truth('true engine running, false engine off'),

@@ -47,7 +47,7 @@ export const isFiltered = ({ appId: _appId, ...filters }: AlarmFilter): boolean 
 async function loadAlarms(filter: AlarmFilter, after: string | undefined) {
   const { appId, kind, state, acknowledged, vehicleId, from, until } = filter;
   const query = {
-    limit: pageSize,
+    ...{ limit: pageSize, address: true },
     ...(kind !== '' && { kind }),
     ...(state !== '' && { state }),
     ...(acknowledged !== '' && { acknowledged: acknowledged === 'true' }),
@@ -83,7 +83,10 @@ const isNewer = (one: Alarm, other: Alarm): boolean =>
  * Takes an alarm that was raised or has changed into a list, the newest first.
  * @param isWhole whether nothing older follows the list; otherwise an older alarm comes with the next page
  */
-function merge(alarms: readonly Alarm[], changed: Alarm, filter: AlarmFilter, isWhole: boolean): Alarm[] {
+function merge(alarms: readonly Alarm[], arrived: Alarm, filter: AlarmFilter, isWhole: boolean): Alarm[] {
+  const known = alarms.find(({ id }) => id === arrived.id);
+  // The stream has no addresses.
+  const changed = { ...arrived, ...(known?.location && { location: known.location }) };
   const others = alarms.filter(({ id }) => id !== changed.id);
   if (!matches(changed, filter)) return others;
   const place = others.findIndex((one) => isNewer(changed, one));

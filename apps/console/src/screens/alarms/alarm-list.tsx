@@ -198,7 +198,7 @@ function replayOf({ vehicleId, raisedAt }: Alarm): string {
 
 function AlarmRow({ alarm, rule, onAcknowledge }: { alarm: Alarm; rule: Rule | undefined; onAcknowledge: () => void }) {
   const { alarms: text } = texts.value;
-  const { raisedAt, plate, kind, ruleName, clearedAt, acknowledgedAt } = alarm;
+  const { raisedAt, plate, kind, ruleName, clearedAt, acknowledgedAt, location } = alarm;
   const value = valueText(alarm, rule);
   return (
     <li class={`alarm-row${clearedAt ? '' : ' open'}`}>
@@ -209,7 +209,9 @@ function AlarmRow({ alarm, rule, onAcknowledge }: { alarm: Alarm; rule: Rule | u
       <a href={replayOf(alarm)} title={text.atThatMoment(plate)}>
         {plate}
       </a>
-      <span class="alarm-rule muted">{value === '' ? ruleName : `${value} · ${ruleName}`}</span>
+      <span class="alarm-rule muted">
+        {[value, ruleName, location?.address ?? ''].filter((part) => part !== '').join(' · ')}
+      </span>
       <time dateTime={raisedAt} title={formatFull(raisedAt)}>
         {formatTime(raisedAt)}
       </time>

@@ -73,7 +73,10 @@ async function createExport(form: HTMLFormElement, appId: string, { of, format, 
   if (vehicleId === undefined && written.trim() !== '') {
     throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noSuchVehicle);
   }
-  const body = { of, format, ...readInterval(month, fields), ...(vehicleId !== undefined && { vehicleId }) };
+  const body = {
+    ...{ of, format, ...readInterval(month, fields), address: of === 'trips' },
+    ...(vehicleId !== undefined && { vehicleId }),
+  };
   await answerOf(api.POST('/v1/x/exports', { params: { header: headerFor(appId) }, body }));
 }
 

@@ -3,6 +3,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { CloseIcon, FollowIcon, RouteIcon, TrailIcon } from '../../parts/layout/icons.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
+import { useAddress } from '../../parts/map/use-address.ts';
 import { mayChange } from '../../session.ts';
 import {
   formatAgo,
@@ -98,6 +99,7 @@ function RouteNotice({ route }: { route: ShownRoute | undefined }) {
 export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onClose }: VehicleCardOptions) {
   const { map, commands } = texts.value;
   const { plate, brand, model, location, state } = vehicle;
+  const address = useAddress(vehicle);
   return (
     <section class="card vehicle-card" aria-label={plate}>
       <header>
@@ -113,6 +115,7 @@ export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onC
         <StateMark state={shownState(vehicle)} angle={location?.angle} />
         {stateText(vehicle)}
       </p>
+      {address !== undefined && <p>{address}</p>}
       <Facts vehicle={vehicle} />
       {state === 'private' && <p class="notice">{map.privateText}</p>}
       {state !== 'private' && !location && <p class="notice">{map.noPosition}</p>}

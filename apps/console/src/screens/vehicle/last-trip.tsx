@@ -8,6 +8,7 @@ import { useMap } from '../../parts/map/base-map.ts';
 import { loadLastTrip } from '../../parts/map/last-trip.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
 import { addRouteLayer, boundsOf, drawRoute } from '../../parts/map/route-layer.ts';
+import { useAddress } from '../../parts/map/use-address.ts';
 import { formatDistance, formatDuration, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -17,6 +18,7 @@ const padding = { top: 32, right: 40, bottom: 72, left: 40 };
 /** A small map with the position of a vehicle and its last trip. */
 export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location: Schema<'LiveLocation'> }) {
   const { map: text, loading } = texts.value;
+  const address = useAddress(vehicle);
   const { data: trip, failure, isLoading } = useLoad(() => loadLastTrip(vehicle), [vehicle.id, vehicle.parkedSince]);
   const { container, map } = useMap((created, palette) => {
     addRouteLayer(created, palette);
@@ -57,6 +59,7 @@ export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location
       <div class="last-trip-map">
         <div class="map" ref={container} />
       </div>
+      {address !== undefined && <p>{address}</p>}
       <p class="muted">
         {trip ? (
           <a href={`/vehicles/${vehicle.id}/trips`}>

@@ -45,9 +45,13 @@ export function parametersOf({ search, states, group, sort }: TableRequest): Rea
   };
 }
 
-/** Loads a page of the table. @throws CallFailure */
-export async function loadPage(request: TableRequest, after: string | undefined): Promise<Page<TableVehicle>> {
-  const query = { ...parametersOf(request), limit: pageSize, ...(after !== undefined && { after }) };
+/** Loads a page of the table. @param address adds addresses @throws CallFailure */
+export async function loadPage(
+  request: TableRequest,
+  after: string | undefined,
+  address = false,
+): Promise<Page<TableVehicle>> {
+  const query = { ...parametersOf(request), limit: pageSize, address, ...(after !== undefined && { after }) };
   const call = api.GET('/v1/x/vehicles', { params: { query } });
   const { vehicles, total } = onlyJson(await answerOf(call));
   return { rows: vehicles, total, after: nextPage((await call).response) };
@@ -59,13 +63,14 @@ interface Column {
   /** As in the parameters `sort` and `columns` of GET /v1/x/vehicles. */
   readonly name: ColumnName;
   readonly isNumber?: true;
+  readonly isSortable: boolean;
   readonly cell: (vehicle: TableVehicle) => ComponentChildren;
 }
 
 /** All columns in their order. */
 export const columnNames = [
   ...(['plate', 'state', 'brand', 'model', 'speed', 'soc', 'range', 'mileage', 'parkedSince', 'lastContact'] as const),
-  ...(['deviceId', 'vin', 'energy', 'appId', 'id'] as const),
+  ...(['deviceId', 'address', 'vin', 'energy', 'appId', 'id'] as const),
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
@@ -120,6 +125,7 @@ const cells: Readonly<Record<ColumnName, (vehicle: TableVehicle) => ComponentChi
     <span title={whenKnown(lastContact, formatFull)}>{whenKnown(lastContact, formatAgo)}</span>
   ),
   deviceId: ({ deviceId }) => deviceId,
+  address: ({ location }) => location?.address ?? '',
   vin: ({ vin }) => vin,
   energy: ({ energy }) => energy,
   appId: ({ appId }) => appId,
@@ -131,7 +137,10 @@ const numbers: ReadonlySet<ColumnName> = new Set(['speed', 'soc', 'range', 'mile
 export function columnsOf(names: readonly ColumnName[]): readonly Column[] {
   return columnNames
     .filter((name) => names.includes(name))
-    .map((name) => ({ name, cell: cells[name], ...(numbers.has(name) && { isNumber: true as const }) }));
+    .map((name) => ({
+      ...{ name, cell: cells[name], isSortable: name !== 'address' },
+      ...(numbers.has(name) && { isNumber: true as const }),
+    }));
 }
 
 const states = ['moving', 'parked', 'silent', 'private', 'archived'] as const;
@@ -200,9 +209,10 @@ function ColumnChoice({ shown }: { shown: readonly ColumnName[] }) {
 
 function Rows({ request, names }: { request: TableRequest; names: readonly ColumnName[] }) {
   const { vehicles: text, map } = texts.value;
+  const hasAddress = names.includes('address');
   const pages = usePages(
-    (after) => loadPage(request, after),
-    [request.search, request.sort, request.group, request.states.join(',')],
+    (after) => loadPage(request, after, hasAddress),
+    [hasAddress, request.search, request.sort, request.group, request.states.join(',')],
   );
   const isFiltered = request.search !== '' || request.group !== '' || request.states.length > 0;
   if (pages.rows?.total === 0 && !isFiltered) return <NoVehicles />;

@@ -46,8 +46,8 @@ async function startGeocoding(
   const application = await createApplication(platform.db);
   const vehicleId = await createUnlinkedVehicle(platform.db, application);
   const addresses = new Addresses(redis, platform.config);
-  const find = async (position: { latitude: number; longitude: number }) =>
-    (await addresses.find(platform.db, [{ vehicleId, ...position }]))[0];
+  const find = async (position: { latitude: number; longitude: number }, of = vehicleId, waitMs = 0) =>
+    (await addresses.find(platform.db, [{ vehicleId: of, ...position }], waitMs))[0];
   return { ...{ platform, application, vehicleId, asked, find, server } };
 }
 
@@ -109,6 +109,32 @@ it('prefers the parking spots and geofences of the application, without a reques
   expect(await find({ ...depot, latitude: depot.latitude + 0.002 })).toBe('Depot');
   expect(asked).toEqual([]);
   expect(await find(foreign)).toBeUndefined();
+});
+
+it('shares no address between applications, so that no answer shows where others have been', async () => {
+  const { find, asked, platform } = await startGeocoding('nominatim', (_url, response) =>
+    json(response, { display_name: 'Here' }),
+  );
+  const position = newPosition();
+  await find(position);
+  await eventually(async () => expect(await find(position)).toBe('Here'));
+  const other = await createUnlinkedVehicle(platform.db, await createApplication(platform.db));
+  expect(await find(position, other)).toBeUndefined();
+  await eventually(async () => expect(await find(position, other)).toBe('Here'));
+  expect(asked).toHaveLength(2);
+});
+
+it('waits for a missing address only as long as it may', async () => {
+  const held: ServerResponse[] = [];
+  const { find, vehicleId } = await startGeocoding('nominatim', (_url, response) => {
+    held.push(response);
+  });
+  const position = newPosition();
+  expect(await find(position, vehicleId, 300)).toBeUndefined();
+  const found = find(position, vehicleId, 10_000);
+  await eventually(async () => expect(held).toHaveLength(1));
+  for (const response of held) json(response, { display_name: 'Here' });
+  expect(await found).toBe('Here');
 });
 
 it('stores an address as one short line of text, and caches that there is none', async () => {

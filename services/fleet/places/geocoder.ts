@@ -1,4 +1,12 @@
-import { fromCell, geocodingQueueKey, hasAnswer, storeAddress } from '@odograph/database/addresses';
+import {
+  addressQueueKey,
+  addressSourceKey,
+  centreOf,
+  hasAnswer,
+  type Position,
+  parseCell,
+  storeAddress,
+} from '@odograph/database/addresses';
 import type { Database } from '@odograph/database/database';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -10,6 +18,8 @@ import type { Redis } from '@odograph/runtime/redis';
 const requestTimeoutMs = 5000;
 const maxAnswerBytes = 64 * 1024;
 const maxAddressLength = 200;
+/** Cells are queued for this long after the last turn of a geocoder. */
+const sourceSeconds = 60;
 
 type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
@@ -82,7 +92,13 @@ interface GeocoderOptions {
  * share the rate limit GEOCODER_REQUESTS_PER_SECOND. A failed cell is dropped from the queue until it is requested again.
  * @returns a function that stops geocoding
  */
-export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOptions): () => Promise<void> {
+export async function startGeocoder({
+  db,
+  redis,
+  config,
+  logger,
+  metrics,
+}: GeocoderOptions): Promise<() => Promise<void>> {
   const { GEOCODER_URL: url, GEOCODER_KIND: kind, QUEUE_PREFIX: prefix } = config;
   if (url === undefined) return async () => undefined;
   const pauseMs = Math.ceil(1000 / config.GEOCODER_REQUESTS_PER_SECOND);
@@ -94,20 +110,23 @@ export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOp
   });
   const failures = new BackgroundFailures({ geocoder: 'addresses are missing' }, logger, counter);
   const stopping = new AbortController();
+  const announce = () => redis.set(addressSourceKey(prefix), kind, 'EX', sourceSeconds);
   const tick = async (): Promise<void> => {
     try {
       if ((await redis.set(`${prefix}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) === null) return;
-      const [wanted] = await redis.zpopmax(geocodingQueueKey(prefix));
+      await announce();
+      const [wanted] = await redis.zpopmax(addressQueueKey(prefix));
       if (wanted === undefined) return;
-      const [latitude = 0, longitude = 0] = wanted.split(',').map(Number);
-      if (await hasAnswer(db, [latitude, longitude])) return;
-      const address = await askGeocoder(url, kind, [latitude, longitude].map(fromCell), stopping.signal);
-      await storeAddress(db, [latitude, longitude], address || undefined);
+      const cell = parseCell(wanted);
+      if (await hasAnswer(db, cell)) return;
+      const address = await askGeocoder(url, kind, centreOf(cell), stopping.signal);
+      await storeAddress(db, cell, address || undefined);
       failures.succeeded('geocoder');
     } catch (error) {
       if (!stopping.signal.aborted) failures.failed('geocoder', error);
     }
   };
+  await announce().catch(() => undefined);
   let running = Promise.resolve();
   const timer = setInterval(() => {
     running = running.then(tick);
@@ -123,7 +142,7 @@ export function startGeocoder({ db, redis, config, logger, metrics }: GeocoderOp
 async function askGeocoder(
   url: string,
   kind: Kind,
-  [latitude = 0, longitude = 0]: readonly number[],
+  { latitude, longitude }: Position,
   stopping: AbortSignal,
 ): Promise<string> {
   const { path, query, read } = kinds[kind];
