@@ -87,30 +87,46 @@ async function readOwnPlaces(db: Database, applicationIds: readonly number[]): P
   return rows;
 }
 
-/** Finds the stored address of each cell in order: null for none, undefined for a cell that has not been looked up. */
-async function readStored(db: Database, cells: readonly Cell[]): Promise<(string | null | undefined)[]> {
+interface StoredAddress {
+  readonly address: string | null;
+  /** Whether it need not be looked up: its source is the current one, and it is not too old. */
+  readonly isKnown: boolean;
+}
+
+/** A geocoder replaces names of the map; without one, they are read again after a week, from a map that may be newer. */
+type SourceConfig = Pick<Config, 'GEOCODER_URL'>;
+
+/** Reads the stored address of each cell in order. */
+async function readStored(
+  db: Database,
+  cells: readonly Cell[],
+  { GEOCODER_URL: url }: SourceConfig,
+): Promise<StoredAddress[]> {
   const column = (name: keyof Cell) => sql`${cells.map((cell) => cell[name])}::integer[]`;
-  const { rows } = await sql<{ address: string | null; isKnown: boolean }>`
-    select place_address.address, place_address.answered_at is not null as "isKnown"
+  const { rows } = await sql<StoredAddress>`
+    select place_address.address, coalesce(not from_map or ${url === undefined} and answered_at > now() - interval '7 days',
+      false) as "isKnown"
     from unnest(${column('applicationId')}, ${column('latitudeCell')}, ${column('longitudeCell')})
       with ordinality as wanted (application_id, latitude_cell, longitude_cell, rank)
     left join place_address using (application_id, latitude_cell, longitude_cell) order by rank`.execute(db);
-  return rows.map(({ address, isKnown }) => (isKnown ? address : undefined));
+  return rows;
 }
 
-/** Finds addresses of vehicle positions: the name of a parking spot or geofence, else the address from a geocoder. */
+/**
+ * Finds addresses of vehicle positions: the name of a parking spot or geofence, else the address from a geocoder or the map.
+ */
 export class Addresses {
   readonly #redis: Redis | undefined;
-  readonly #prefix: string;
+  readonly #config: SourceConfig & Pick<Config, 'QUEUE_PREFIX'>;
 
   /** Without Redis, missing addresses are not looked up. */
-  constructor(redis?: Redis, { QUEUE_PREFIX: prefix }: Pick<Config, 'QUEUE_PREFIX'> = { QUEUE_PREFIX: '' }) {
+  constructor(redis?: Redis, config: SourceConfig & Pick<Config, 'QUEUE_PREFIX'> = { QUEUE_PREFIX: '' }) {
     this.#redis = redis;
-    this.#prefix = prefix;
+    this.#config = config;
   }
 
   /**
-   * Finds the addresses of positions, of 10,000 different cells at most. Missing ones are queued for the geocoder.
+   * Finds the addresses of positions, of 10,000 different cells at most. Missing ones are queued.
    * @param waitMs longest wait for missing addresses; without one, a later call returns them
    * @returns addresses in the order of the positions; undefined for an unknown one
    */
@@ -126,12 +142,12 @@ export class Addresses {
     let missing = cells.filter((cell) => !found.has(writeCell(cell)));
     let requested: Promise<boolean> | undefined;
     for (const endMs = performance.now() + waitMs; missing.length > 0; await delay(pollMs)) {
-      const stored = await readStored(db, missing);
+      const stored = await readStored(db, missing, this.#config);
       for (const [index, cell] of missing.entries()) {
-        const address = stored[index];
+        const address = stored[index]?.address;
         if (address) found.set(writeCell(cell), address);
       }
-      missing = missing.filter((_, index) => stored[index] === undefined);
+      missing = missing.filter((_, index) => stored[index]?.isKnown !== true);
       requested ??= this.#request(missing);
       // A snapshot must not wait for Redis.
       if (performance.now() + pollMs > endMs || !(await requested)) break;
@@ -158,8 +174,7 @@ export class Addresses {
     const found = cells.flatMap((cell): [string, string][] => {
       const { latitude, longitude } = centreOf(cell);
       const place = located.find(
-        ({ applicationId, locate }) =>
-          applicationId === cell.applicationId && locate(latitude, longitude) === 'inside',
+        ({ applicationId, locate }) => applicationId === cell.applicationId && locate(latitude, longitude) === 'inside',
       );
       return place ? [[writeCell(cell), place.name]] : [];
     });
@@ -172,9 +187,10 @@ export class Addresses {
    */
   async #request(cells: readonly Cell[]): Promise<boolean> {
     if (this.#redis === undefined || cells.length === 0) return false;
-    const key = addressQueueKey(this.#prefix);
+    const { QUEUE_PREFIX: prefix } = this.#config;
+    const key = addressQueueKey(prefix);
     try {
-      if ((await this.#redis.exists(addressSourceKey(this.#prefix))) === 0) return false;
+      if ((await this.#redis.exists(addressSourceKey(prefix))) === 0) return false;
       const members = cells.flatMap((cell) => [Date.now(), writeCell(cell)]);
       await this.#redis
         .multi()
@@ -192,22 +208,29 @@ export class Addresses {
 export const describePlace = ({ latitude, longitude }: Position, address: string | undefined): string =>
   address ?? `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
 
-/** Tests whether a cell has an answer; it may be queued again while its request is in flight. */
-export async function hasAnswer(db: Database, cell: Cell): Promise<boolean> {
-  const [address] = await readStored(db, [cell]);
-  return address !== undefined;
+/** Tests whether a cell is named; it may be queued again while it is looked up. */
+export async function isNamed(db: Database, cell: Cell, config: SourceConfig): Promise<boolean> {
+  const [stored] = await readStored(db, [cell], config);
+  return stored?.isKnown === true;
 }
 
 /**
  * Stores the address of a cell, and deletes addresses older than a year. One of a deleted application is ignored.
  * @param address undefined if there is none
  */
-export async function storeAddress(db: Database, cell: Cell, address: string | undefined): Promise<void> {
+export async function storeAddress(
+  db: Database,
+  cell: Cell,
+  address: string | undefined,
+  isFromMap = false,
+): Promise<void> {
   const { applicationId, latitudeCell, longitudeCell } = cell;
   await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
-  await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)
-    select id, ${latitudeCell}, ${longitudeCell}, ${address ?? null} from application
+  await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address, from_map)
+    select id, ${latitudeCell}, ${longitudeCell}, ${address ?? null}, ${isFromMap} from application
     where id = ${applicationId} and deleted_at is null
     on conflict (application_id, latitude_cell, longitude_cell)
-    do update set address = excluded.address, answered_at = excluded.answered_at`.execute(db);
+    do update set address = excluded.address, from_map = excluded.from_map, answered_at = excluded.answered_at`.execute(
+    db,
+  );
 }

@@ -26,9 +26,10 @@ import type { Fleet, FleetRoutes } from './common/fleet.ts';
 import { LoginLimit } from './common/login-limit.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { gbfs } from './gbfs.ts';
-import { startGeocoder } from './geocoder.ts';
 import { groups } from './groups/routes.ts';
 import { parking } from './parking.ts';
+import { MapFile } from './places/map-file.ts';
+import { startNaming } from './places/naming.ts';
 import { shares } from './shares/routes.ts';
 import { sources } from './sources.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
@@ -63,7 +64,9 @@ export const fleetService: Service<Http> = {
     const redis = await openRedis(host);
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
-    host.onStop('geocoder', await startGeocoder({ ...host, db, redis }));
+    const map = new MapFile(config);
+    host.onStop('map file', () => map.close());
+    host.onStop('naming of places', await startNaming({ ...host, db, redis, map }));
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config },

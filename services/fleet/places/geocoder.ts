@@ -1,25 +1,11 @@
-import {
-  addressQueueKey,
-  addressSourceKey,
-  centreOf,
-  hasAnswer,
-  type Position,
-  parseCell,
-  storeAddress,
-} from '@odograph/database/addresses';
-import type { Database } from '@odograph/database/database';
-import { BackgroundFailures } from '@odograph/runtime/background-failures';
-import type { ResolvedConfig } from '@odograph/runtime/config';
-import type { Logger } from '@odograph/runtime/logger';
-import { Counter, type Registry } from '@odograph/runtime/metrics';
+import type { Position } from '@odograph/database/addresses';
+import type { Config } from '@odograph/runtime/config';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import type { Redis } from '@odograph/runtime/redis';
 
 const requestTimeoutMs = 5000;
 const maxAnswerBytes = 64 * 1024;
 const maxAddressLength = 200;
-/** Cells are queued for this long after the last turn of a geocoder. */
-const sourceSeconds = 60;
 
 type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
@@ -57,7 +43,8 @@ const kinds = {
     read: (answer: Members): string => textOf(firstProperties(answer)['label']),
   },
 } as const;
-type Kind = keyof typeof kinds;
+
+type GeocoderConfig = Pick<Config, 'GEOCODER_URL' | 'GEOCODER_KIND' | 'GEOCODER_REQUESTS_PER_SECOND' | 'QUEUE_PREFIX'>;
 
 /** Reduces untrusted text to one short line without control characters. */
 const toLine = (text: string): string =>
@@ -79,72 +66,18 @@ async function readAnswer(response: Response): Promise<Members> {
   return membersOf(JSON.parse(Buffer.concat(chunks).toString()));
 }
 
-interface GeocoderOptions {
-  readonly db: Database;
-  readonly redis: Redis;
-  readonly config: ResolvedConfig;
-  readonly logger: Logger;
-  readonly metrics: Registry;
-}
-
-/**
- * Geocodes the queued cells (packages/database/addresses.ts), newest first, with the geocoder of GEOCODER_URL. All processes
- * share the rate limit GEOCODER_REQUESTS_PER_SECOND. A failed cell is dropped from the queue until it is requested again.
- * @returns a function that stops geocoding
- */
-export async function startGeocoder({
-  db,
-  redis,
-  config,
-  logger,
-  metrics,
-}: GeocoderOptions): Promise<() => Promise<void>> {
-  const { GEOCODER_URL: url, GEOCODER_KIND: kind, QUEUE_PREFIX: prefix } = config;
-  if (url === undefined) return async () => undefined;
+/** Takes the next turn of all processes together, if it has come. @throws if Redis is unavailable */
+export async function takeTurn(redis: Redis, config: GeocoderConfig): Promise<boolean> {
   const pauseMs = Math.ceil(1000 / config.GEOCODER_REQUESTS_PER_SECOND);
-  const counter = new Counter({
-    name: 'odograph_fleet_geocoder_failures_total',
-    help: 'Requests to the geocoder that failed; their addresses are missing',
-    labelNames: ['task'],
-    registers: [metrics],
-  });
-  const failures = new BackgroundFailures({ geocoder: 'addresses are missing' }, logger, counter);
-  const stopping = new AbortController();
-  const announce = () => redis.set(addressSourceKey(prefix), kind, 'EX', sourceSeconds);
-  const tick = async (): Promise<void> => {
-    try {
-      if ((await redis.set(`${prefix}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) === null) return;
-      await announce();
-      const [wanted] = await redis.zpopmax(addressQueueKey(prefix));
-      if (wanted === undefined) return;
-      const cell = parseCell(wanted);
-      if (await hasAnswer(db, cell)) return;
-      const address = await askGeocoder(url, kind, centreOf(cell), stopping.signal);
-      await storeAddress(db, cell, address || undefined);
-      failures.succeeded('geocoder');
-    } catch (error) {
-      if (!stopping.signal.aborted) failures.failed('geocoder', error);
-    }
-  };
-  await announce().catch(() => undefined);
-  let running = Promise.resolve();
-  const timer = setInterval(() => {
-    running = running.then(tick);
-  }, pauseMs);
-  return async () => {
-    clearInterval(timer);
-    stopping.abort();
-    await running;
-  };
+  return (await redis.set(`${config.QUEUE_PREFIX}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) !== null;
 }
 
-/** Requests the address of a position. @returns an empty string if there is none @throws Error if the request fails */
-async function askGeocoder(
-  url: string,
-  kind: Kind,
+/** Requests the address of a position. @returns undefined if there is none @throws Error if the request fails */
+export async function askGeocoder(
+  { GEOCODER_URL: url = '', GEOCODER_KIND: kind }: GeocoderConfig,
   { latitude, longitude }: Position,
   stopping: AbortSignal,
-): Promise<string> {
+): Promise<string | undefined> {
   const { path, query, read } = kinds[kind];
   const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
   for (const [name, value] of Object.entries(query(latitude.toFixed(4), longitude.toFixed(4)))) {
@@ -155,5 +88,5 @@ async function askGeocoder(
     redirect: 'error',
     signal: AbortSignal.any([stopping, AbortSignal.timeout(requestTimeoutMs)]),
   });
-  return toLine(read(await readAnswer(response)));
+  return toLine(read(await readAnswer(response))) || undefined;
 }

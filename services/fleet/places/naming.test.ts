@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { Addresses } from '@odograph/database/addresses';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -9,7 +10,7 @@ import { createApplication, createUnlinkedVehicle } from '@odograph/testkit/fixt
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
-import { fleetService } from './service.ts';
+import { fleetService } from '../service.ts';
 
 let place = 0;
 /** Creates a position that no other test uses. */
@@ -17,6 +18,19 @@ const newPosition = () => {
   place += 1;
   return { latitude: 40 + place / 100 + process.pid / 1e6, longitude: 7 };
 };
+
+/** Starts a platform, and connects to its Redis. */
+async function startWith(environment: Record<string, string>) {
+  const platform = await startTestPlatform([fleetService], environment);
+  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
+  await once(redis, 'ready');
+  const stop = async () => {
+    redis.disconnect();
+    await platform.stop();
+  };
+  onTestFinished(stop);
+  return { platform, redis, stop };
+}
 
 /** Starts a fake geocoder and a platform that uses it. */
 async function startGeocoding(
@@ -30,16 +44,12 @@ async function startGeocoding(
     answer(new URL(request.url ?? '', 'http://geocoder'), response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const platform = await startTestPlatform([fleetService], {
+  const { platform, redis } = await startWith({
     GEOCODER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/geo`,
     GEOCODER_KIND: kind,
     GEOCODER_REQUESTS_PER_SECOND: String(requestsPerSecond),
   });
-  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
-  await once(redis, 'ready');
-  onTestFinished(async () => {
-    redis.disconnect();
-    await platform.stop();
+  onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -199,4 +209,22 @@ it('does not exceed the configured rate', async () => {
   for (let count = 0; count < 4; count += 1) await find(newPosition());
   await eventually(async () => expect(times).toHaveLength(4));
   expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(650);
+});
+
+it('names places from the map file without a geocoder, and replaces these names once there is one', async () => {
+  const vaduz = { latitude: 47.14014, longitude: 9.52143 };
+  const streets = fileURLToPath(new URL('../../platform/demo/map/streets.pmtiles', import.meta.url));
+  const { platform, redis, stop } = await startWith({ MAP_TILES: streets });
+  const application = await createApplication(platform.db);
+  const vehicleId = await createUnlinkedVehicle(platform.db, application);
+  const addresses = new Addresses(redis, platform.config);
+  expect(await addresses.find(platform.db, [{ vehicleId, ...vaduz }], 10_000)).toEqual(['Äulestrasse, Vaduz']);
+  await stop();
+
+  const { asked, find } = await startGeocoding('nominatim', (_url, response) =>
+    json(response, { display_name: 'Here' }),
+  );
+  expect(await find(vaduz, vehicleId)).toBe('Äulestrasse, Vaduz');
+  await eventually(async () => expect(await find(vaduz, vehicleId)).toBe('Here'));
+  expect(asked).toHaveLength(1);
 });
