@@ -1,5 +1,5 @@
-// Takes the pictures of docs/images with the demo's fleet; with `--all DIRECTORY`, pictures of every screen of the console to
-// look at: in English and French, light and dark, at three widths. Needs Chromium.
+// Takes the pictures of docs/images with the demo's fleet, or only those named; with `--all DIRECTORY`, pictures of every
+// screen of the console to look at: in English and French, light and dark, at three widths. Needs Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -48,6 +48,7 @@ const screens: readonly Screen[] = [
   { name: 'alarms', path: '/alarms' },
   { name: 'geofences', path: '/alarms/geofences' },
   { name: 'bookings', path: '/bookings' },
+  { name: 'notifications', path: '/integrations/notifications?app=APP', click: '.row.start .button:not(.primary)' },
   { name: 'accounts', path: '/accounts' },
   { name: 'audit', path: '/audit' },
   // Last, when it has some history.
@@ -200,7 +201,10 @@ async function takeViews(page: Page, screen: Screen, demo: Demo, file: string, l
 }
 
 if (!hasBrowser) throw new Error('needs Chromium or Google Chrome in /usr/bin');
-const { values: options } = parseArgs({ options: { all: { type: 'string' } } });
+const { values: options, positionals: names } = parseArgs({
+  options: { all: { type: 'string' } },
+  allowPositionals: true,
+});
 mkdirSync(options.all ?? images, { recursive: true });
 const demo = await startDemo();
 const browser = await chromium.launch(launchOptions);
@@ -219,13 +223,17 @@ async function openConsole(locale: string): Promise<Page> {
   await english.context().close();
   const page = await browser.newPage({ ...common, locale, storageState });
   page.setDefaultTimeout(60_000);
+  // The headless shell of Chromium reports that notifications are blocked.
+  await page.addInitScript("Object.defineProperty(Notification, 'permission', { value: 'default' })");
   return page;
 }
 
 try {
   if (options.all === undefined) {
     const page = await openConsole('en-GB');
-    for (const screen of screens) await take(page, screen, demo);
+    for (const screen of screens.filter(({ name }) => names.length === 0 || names.includes(name))) {
+      await take(page, screen, demo);
+    }
   } else {
     await post(demo, 'sources', { appId: demo.appId, format: 'traccar', createDevices: true });
     for (const locale of ['en-GB', 'fr-FR']) {

@@ -1,5 +1,5 @@
 // Caches the shell of the console: an installed console opens without a network and says that the platform does not
-// answer. Never caches data, so the console shows only answers of the platform.
+// answer. Never caches data, so the console shows only answers of the platform. Shows push messages.
 
 const cacheName = 'shell';
 const shell = '/';
@@ -17,7 +17,7 @@ async function keepShell() {
 async function openPage(event) {
   try {
     const response = await fetch(event.request);
-    event.waitUntil(keepShell().catch(() => undefined));
+    event.waitUntil(Promise.allSettled([keepShell(), renewSubscription()]));
     return response;
   } catch (error) {
     const kept = await caches.match(shell);
@@ -35,6 +35,54 @@ async function openAsset(request) {
   return response;
 }
 
+/** Shows a push message (services/events/notifications). Its link is kept only if it leads to the console. */
+async function showMessage({ title, body, tag, url = '/' }) {
+  const link = URL.canParse(url, location.origin) ? new URL(url, location.origin) : undefined;
+  const data = { url: link?.origin === location.origin ? link.href : location.origin };
+  await registration.showNotification(title, { body, tag, data, icon: '/icon.png' });
+}
+
+/** Opens the link of a message, in the window that shows it already if there is one. */
+async function openLink(url) {
+  const windows = await clients.matchAll({ type: 'window' });
+  const shown = windows.find((one) => one.url === url);
+  await (shown ? shown.focus() : clients.openWindow(url));
+}
+
+/** Requests the interface in the session of this browser. @throws Error for a failure other than 404 */
+async function request(path, appId, push) {
+  const headers = { 'content-type': 'application/json', 'x-application': appId };
+  const response = await fetch(path, { headers, ...(push && { method: 'PUT', body: JSON.stringify({ push }) }) });
+  if (!response.ok && response.status !== 404) throw new Error(`answered ${response.status}`);
+  return response.json();
+}
+
+/**
+ * Gives a new subscription of the browser to its notifications; the former one no longer works. Without a session of an
+ * administrator it fails, and is tried again whenever a page of the console is opened.
+ */
+async function renewSubscription() {
+  const cache = await caches.open('push');
+  const kept = await (await cache.match('/subscription'))?.json();
+  if (kept === undefined) return;
+  const { endpoint, notifications } = kept;
+  let subscription = await registration.pushManager.getSubscription();
+  if (subscription === null) {
+    const { publicKey } = await request('/v1/x/notifications/push-key', notifications[0].appId);
+    const options = { userVisibleOnly: true, applicationServerKey: publicKey };
+    subscription = await registration.pushManager.subscribe(options);
+  }
+  if (subscription.endpoint === endpoint) return;
+  for (const { id, appId } of notifications) await request(`/v1/x/notifications/${id}/push`, appId, subscription);
+  await cache.put('/subscription', Response.json({ endpoint: subscription.endpoint, notifications }));
+}
+
+addEventListener('push', (event) => event.waitUntil(showMessage(event.data.json())));
+addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(openLink(event.notification.data.url));
+});
+addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renewSubscription()));
 addEventListener('install', (event) => event.waitUntil(keepShell().then(() => skipWaiting())));
 addEventListener('activate', (event) => event.waitUntil(clients.claim()));
 addEventListener('fetch', (event) => {

@@ -184,13 +184,30 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ aud: base });
   });
 
-  it('to an unsubscribed browser disables the notification', async () => {
+  it('to an unsubscribed browser disables the notification, and is sent once the browser renews its subscription', async () => {
     status = 404;
-    const keys = createECDH('prime256v1');
-    keys.generateKeys();
-    const subscription = { p256dh: keys.getPublicKey('base64url'), auth: randomBytes(16).toString('base64url') };
-    const { id } = await tellAlarm({ push: { endpoint: `${base}/push/1`, keys: subscription } });
+    const createPush = (endpoint: string) => {
+      const keys = createECDH('prime256v1');
+      keys.generateKeys();
+      const p256dh = keys.getPublicKey('base64url');
+      // As PushSubscription.toJSON() returns it.
+      return { endpoint, expirationTime: null, keys: { p256dh, auth: randomBytes(16).toString('base64url') } };
+    };
+    const { id } = await tellAlarm({ push: createPush(`${base}/push/1`) });
     const gone = { state: 'disabled', disabledReason: 'GONE' };
     await eventually(async () => expect((await api.get(`${path}/${id}`)).body).toMatchObject(gone), waitMs);
+    status = 201;
+    const foreign = platform.as((await createApplication(platform.db)).token);
+    const push = createPush(`${base}/push/2`);
+    expect((await foreign.put(`${path}/${id}/push`, { push })).body.error).toBe('NOT_FOUND');
+    expect((await api.put(`${path}/${id}/push`, { push })).body).toMatchObject({ id, state: 'active' });
+    await eventually(async () => expect(requests.at(-1)?.url).toBe('/push/2'), waitMs);
+  });
+
+  it('goes to no notification of another channel', async () => {
+    const id = await create({ slack: { url: `${base}/services/T/B/x` } });
+    const keys = { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'A'.repeat(22) };
+    const answer = await api.put(`${path}/${id}/push`, { push: { endpoint: `${base}/push/1`, keys } });
+    expect([answer.status, answer.body.error]).toEqual([404, 'NOT_FOUND']);
   });
 });

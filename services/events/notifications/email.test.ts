@@ -174,7 +174,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
     await raiseAlarm(platform.db, rule, otherVehicle);
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ held: 4 }), waitMs);
     aheadMs = hour + 60_000;
-    await awaitSubjects(ann, ['AB-123-CD: towing', 'AB-123-CD: towing', '4 notifications']);
+    await awaitSubjects(ann, ['AB-123-CD: towing', 'AB-123-CD: towing', 'Notifications: 4']);
     const digest = server.received.at(-1)?.source.replaceAll('=\r\n', '') ?? '';
     expect(
       digest
@@ -237,12 +237,41 @@ describe('events', { timeout: 2 * waitMs }, () => {
 });
 
 describe('the interface', { timeout: waitMs }, () => {
-  it('sends a test message regardless of the rules, and returns the result', async () => {
+  it('sends a test message regardless of vehicles and events, and returns the result', async () => {
     const id = await create({ events: ['device.silent'], language: 'fr' });
     expect((await api.post(`${path}/${id}/test`)).body).toMatchObject({ delivered: true });
     expect(subjectsTo(ann)).toEqual(['Essai d’une notification']);
     server.refused.add(ann);
     expect((await api.post(`${path}/${id}/test`)).body).toMatchObject({ delivered: false, status: 550 });
+  });
+
+  it('counts test messages towards the hourly limit, and refuses those beyond it', async () => {
+    const id = await create({ maxPerHour: 2 });
+    await raiseAlarm(platform.db, rule, vehicle);
+    await awaitSubjects(ann, ['AB-123-CD: towing']);
+    expect((await api.post(`${path}/${id}/test`)).body).toMatchObject({ delivered: true });
+    await raiseAlarm(platform.db, rule, vehicle);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ held: 1 }), waitMs);
+    const refused = await api.post(`${path}/${id}/test`);
+    expect([refused.status, refused.body.error]).toEqual([429, 'TOO_MANY_REQUESTS']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000);
+    aheadMs = hour + 60_000;
+    await awaitSubjects(ann, ['AB-123-CD: towing', 'Test notification', 'Notifications: 1']);
+    expect((await api.post(`${path}/${id}/test`)).body).toMatchObject({ delivered: true });
+  });
+
+  it('names the resource of a malformed and of an unknown identifier', async () => {
+    for (const id of ['mine', '9b2c9f7e-1a34-4d0f-8a45-1f6f2c1f4f10']) {
+      const answers = [
+        await api.get(`${path}/${id}`),
+        await api.put(`${path}/${id}`, { events: ['*'] }),
+        await api.delete(`${path}/${id}`),
+        await api.post(`${path}/${id}/test`),
+        await api.get(`${path}/${id}/deliveries`),
+        await platform.admin.post(`/v1/x/admin/notifications/${id}/test`),
+      ];
+      expect(answers.map(({ body }) => body.message)).toEqual(Array(6).fill('no such notification'));
+    }
   });
 
   it.each([

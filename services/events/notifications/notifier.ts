@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { eventTypes } from '@odograph/contracts/events';
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import { isBefore, parseCursor } from '@odograph/event-list/cursor';
 import { type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
 import { webhookSecretContext } from '@odograph/runtime/sealing';
@@ -79,7 +79,7 @@ class Notifier implements OpenedReceiver {
 
   async tick(): Promise<void> {
     if (!this.#isHolding || this.#isWritingDigest || this.#isClosed) return;
-    if (this.#context.clock().getTime() < this.#nextDigestAt || this.#isFull()) return;
+    if (this.#context.clock().getTime() < this.#nextDigestAt) return;
     this.#isWritingDigest = true;
     this.#turn = this.#turn
       .then(() => this.#sendDigest())
@@ -94,10 +94,14 @@ class Notifier implements OpenedReceiver {
     this.#isClosed = true;
   }
 
-  #isFull(): boolean {
-    const now = this.#context.clock().getTime();
-    this.#sentAt = this.#sentAt.filter((at) => at > now - hourMs);
-    return this.#sentAt.length >= this.#maxPerHour;
+  /** Returns the time until the hourly limit permits another message. Other instances send the tests. */
+  async #waitMs(): Promise<number> {
+    const now = this.#context.clock();
+    const start = now.getTime() - hourMs;
+    this.#sentAt = this.#sentAt.filter((at) => at > start);
+    const tests = await queries.listTests(this.#context.db, this.#webhook.id, now);
+    const times = [...this.#sentAt, ...tests.map((at) => at.getTime())].sort((one, other) => one - other);
+    return Math.max(0, (times.at(-this.#maxPerHour) ?? start) - start);
   }
 
   #keyOf(eventId: string): string {
@@ -112,7 +116,9 @@ class Notifier implements OpenedReceiver {
       // Plan first: the escalation must not depend on the delivery of this message.
       await queries.planEscalation(db, this.#webhook.id, String(event.data['id']));
     }
-    if (!isTest && (this.#isHolding || this.#isFull())) {
+    const waitMs = this.#isHolding && !isTest ? hourMs : await this.#waitMs();
+    if (isTest && waitMs > 0) throw tooManyRequests(waitMs);
+    if (waitMs > 0) {
       await queries.hold(db, this.#webhook.id, id);
       this.#isHolding = true;
       return held;
@@ -127,6 +133,11 @@ class Notifier implements OpenedReceiver {
   async #sendDigest(): Promise<void> {
     const { db, clock, metrics } = this.#context;
     const { id } = this.#webhook;
+    const waitMs = await this.#waitMs();
+    if (waitMs > 0) {
+      this.#nextDigestAt = clock().getTime() + waitMs;
+      return;
+    }
     const ids = await queries.listHeld(db, id);
     const found = await this.#readHeld(ids).catch((error: unknown) => {
       if (error instanceof Failure && error.details.reason === 'EXPIRED') return [];

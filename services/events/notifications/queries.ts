@@ -8,9 +8,11 @@ import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import { deadLetterAfterMs } from '../delivery/health.ts';
 import type { DeliveredWebhook } from '../delivery/queries.ts';
+import * as webhooks from '../registration/queries.ts';
 import { requireId } from '../registration/rules.ts';
 import type { ChannelSettings } from './channels.ts';
 import type { ToldEvent } from './messages.ts';
+import type { Channel } from './rules.ts';
 import type { ChannelName, NewNotification, Notification } from './schemas.ts';
 
 /** The rules of a notification and its recent activity. */
@@ -18,7 +20,7 @@ export interface Rules {
   readonly language: string;
   readonly timeZone: string;
   readonly maxPerHour: number;
-  /** Send times of the messages of the last hour. */
+  /** Send times of the messages of the last hour, without tests. */
   readonly sentAt: readonly Date[];
   /** Whether events are held for a digest. */
   readonly isHolding: boolean;
@@ -36,6 +38,13 @@ export async function loadRules(db: Database, id: string, now: Date): Promise<Ru
   const [row] = rows;
   if (!row) throw new Error('the notification was deleted');
   return row;
+}
+
+/** Lists the send times of the test messages of the last hour. */
+export async function listTests(db: Database, id: string, now: Date): Promise<Date[]> {
+  const { rows } = await sql<{ at: Date }>`select at from webhook_attempt where webhook_id = ${id} and error is null
+    and type = 'notification.test' and at > ${now}::timestamptz - interval '1 hour'`.execute(db);
+  return rows.map(({ at }) => at);
 }
 
 /** SQL that is true if an event was stored during duty hours. Intervals that end at or before their start end the next day. */
@@ -185,6 +194,25 @@ export async function sealChannel(db: Database, sealer: Sealer, id: string, sett
   await sql`update webhook set sealed_secret = ${sealed} where id = ${id}`.execute(db);
 }
 
+/**
+ * Replaces the subscription of a locked push notification, and enables it if the former one no longer existed.
+ * @throws Failure NOT_FOUND for another channel
+ */
+export async function replaceSubscription(
+  db: Database,
+  sealer: Sealer,
+  id: string,
+  { target, settings }: Channel,
+): Promise<void> {
+  const { numAffectedRows } = await sql`update notification set target = ${target}
+    where id = ${id} and channel = 'push'`.execute(db);
+  if (numAffectedRows !== 1n) throw new Failure('NOT_FOUND', 'the notification is not sent by push');
+  await sealChannel(db, sealer, id, settings);
+  await sql`update webhook set disabled_at = null, disabled_reason = null
+    where id = ${id} and disabled_reason = 'GONE'`.execute(db);
+  await webhooks.restartDelivery(db, id);
+}
+
 /** Lists the notifications of an application, or the one with `id`. */
 export async function listNotifications(db: Database, applicationId: number, id?: string): Promise<Notification[]> {
   const { rows } = await sql<{ one: Notification }>`select jsonb_strip_nulls(jsonb_build_object(
@@ -210,7 +238,7 @@ export async function listNotifications(db: Database, applicationId: number, id?
 
 /** Finds a notification. @throws Failure NOT_FOUND, also if it belongs to another application */
 export async function findNotification(db: Database, applicationId: number, id: string): Promise<Notification> {
-  const [found] = await listNotifications(db, applicationId, requireId(id));
+  const [found] = await listNotifications(db, applicationId, requireId(id, 'notification'));
   if (!found) throw new Failure('NOT_FOUND', 'no such notification');
   return found;
 }
@@ -221,7 +249,8 @@ export async function findApplicationOf(
   id: string,
   among: readonly number[] | undefined,
 ): Promise<number> {
-  const { rows } = await sql<{ id: number }>`select application_id as id from webhook where id = ${requireId(id)}::uuid
+  const { rows } = await sql<{ id: number }>`select application_id as id from webhook
+    where id = ${requireId(id, 'notification')}::uuid
     and url is null and (${among === undefined} or application_id = any (${[...(among ?? [])]}::integer[]))`.execute(
     db,
   );

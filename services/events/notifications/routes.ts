@@ -91,7 +91,7 @@ async function change<T>(
 ): Promise<T> {
   const { caller, params } = request;
   return db.transaction().execute(async (trx) => {
-    await webhooks.lockWebhook(trx, caller.applicationId, params.id, true);
+    await webhooks.lockWebhook(trx, caller.applicationId, params.id, 'notification');
     const result = await work(trx, params.id);
     await auditChange(trx, originOf(request), `notification.${action}`, `notification:${params.id}`);
     return result;
@@ -169,6 +169,21 @@ function addChanges(http: Http, { db, sealer, addresses, mailer }: NotificationR
       return queries.findNotification(trx, caller.applicationId, id);
     });
   });
+  const subscription = {
+    ...route,
+    summary: 'Replace the subscription of a push notification that its browser has renewed',
+    params: schemas.NotificationPath,
+    body: Type.Object({ push: schemas.Channels.push }),
+    response: answers(schemas.Notification, 'UNAUTHORIZED', 'NOT_FOUND'),
+  };
+  http.put(`${path}/:id/push`, { config, schema: subscription }, async (request) => {
+    const { body, caller } = request;
+    const channel = requireChannel(body, addresses, false);
+    return change(db, request, 'change', async (trx, id) => {
+      await queries.replaceSubscription(trx, sealer, id, channel);
+      return queries.findNotification(trx, caller.applicationId, id);
+    });
+  });
   const deletion = {
     ...route,
     summary: 'Delete a notification with its log; messages in flight may still arrive',
@@ -200,7 +215,7 @@ function addLog(http: Http, { db }: NotificationRoutes): void {
 function addTest(http: Http, { db, sendTest }: NotificationRoutes): void {
   const schema = {
     ...route,
-    summary: 'Send a test message once, and return the outcome',
+    summary: 'Send a test message once, and return the outcome; counts towards `maxPerHour`',
     params: schemas.NotificationPath,
     response: answers(TestMessage, 'UNAUTHORIZED', 'NOT_FOUND'),
   };
@@ -263,7 +278,7 @@ function addOperatorChanges(http: Http, { db, sendTest }: NotificationRoutes): v
     return { deleted: true };
   });
   const test = {
-    summary: 'Send a test message once, and return the outcome',
+    summary: 'Send a test message once, and return the outcome; counts towards `maxPerHour`',
     params: schemas.NotificationPath,
     response: answers(TestMessage, 'NOT_FOUND'),
   };

@@ -3,7 +3,7 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import type { AddressRules } from '../delivery/addresses.ts';
 import { requireUrl } from '../registration/rules.ts';
 import { type ChannelSettings, fillSms } from './channels.ts';
-import { type ChannelName, channelNames, type NewNotification } from './schemas.ts';
+import { type ChannelName, channelNames } from './schemas.ts';
 
 /** The channel of a request. */
 export interface Channel {
@@ -57,7 +57,7 @@ function targetOf({ email, push, telegram, slack, matrix, teams, sms }: ChannelS
  * @returns undefined without a channel
  * @throws Failure INVALID_PARAMETER for several channels or an address that is not permitted
  */
-export function readChannel(body: NewNotification, rules: AddressRules, mayMail: boolean): Channel | undefined {
+export function readChannel(body: ChannelSettings, rules: AddressRules, mayMail: boolean): Channel | undefined {
   const [name, ...others] = channelNames.filter((one) => body[one] !== undefined);
   if (name === undefined) return undefined;
   if (others.length > 0) throw invalidParameter(others[0] ?? name, `cannot be combined with ${name}`);
@@ -67,7 +67,7 @@ export function readChannel(body: NewNotification, rules: AddressRules, mayMail:
 }
 
 /** @throws Failure INVALID_PARAMETER without a channel */
-export function requireChannel(body: NewNotification, rules: AddressRules, mayMail: boolean): Channel {
+export function requireChannel(body: ChannelSettings, rules: AddressRules, mayMail: boolean): Channel {
   const channel = readChannel(body, rules, mayMail);
   if (channel) return channel;
   throw invalidParameter('email', `or another of ${channelNames.join(', ')} must be given`);

@@ -23,6 +23,9 @@ export const Channels = {
         p256dh: Type.String({ pattern: '^[A-Za-z0-9_-]{87}=?$', examples: [examplePushKey] }),
         auth: Type.String({ pattern: '^[A-Za-z0-9_-]{22}(==)?$', examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
       }),
+      expirationTime: Type.Optional(
+        Type.Union([Type.Number(), Type.Null()], { description: 'ignored: an expired subscription answers 410' }),
+      ),
     },
     { description: 'subscription of a browser, from PushSubscription.toJSON()' },
   ),

@@ -72,14 +72,14 @@ export async function lockWebhook(
   db: Database,
   applicationId: number,
   id: string,
-  isNotification = false,
+  resource: 'webhook' | 'notification' = 'webhook',
 ): Promise<void> {
   const row = await firstRow(
     db,
-    sql`select id from webhook where id = ${requireId(id)} and application_id = ${applicationId}
-      and (url is null) = ${isNotification} for update`,
+    sql`select id from webhook where id = ${requireId(id, resource)} and application_id = ${applicationId}
+      and (url is null) = ${resource === 'notification'} for update`,
   );
-  if (!row) throw new Failure('NOT_FOUND', isNotification ? 'no such notification' : 'no such webhook');
+  if (!row) throw new Failure('NOT_FOUND', `no such ${resource}`);
 }
 
 /** Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause. @throws Failure UNKNOWN_VEHICLE */
@@ -93,13 +93,19 @@ export async function changeWebhook(
   const disabled = enabled
     ? sql`disabled_at = null, disabled_reason = null`
     : sql`disabled_at = coalesce(disabled_at, clock_timestamp()), disabled_reason = coalesce(disabled_reason, 'REQUESTED')`;
-  await sql`update webhook set url = ${url}, event_types = ${[...types]}::text[], all_vehicles = ${vehicleIds === undefined},
-      ${disabled}, version = version + 1, failing_since = null, pauses = 0, paused_until = null, last_error = null
-    where id = ${id}`.execute(db);
-  await sql`update webhook_retry set failures = 0, failing_since = clock_timestamp(), next_attempt_at = clock_timestamp()
-    where webhook_id = ${id}`.execute(db);
+  await sql`update webhook set url = ${url}, event_types = ${[...types]}::text[],
+    all_vehicles = ${vehicleIds === undefined}, ${disabled} where id = ${id}`.execute(db);
+  await restartDelivery(db, id);
   await sql`delete from webhook_retry where webhook_id = ${id} and ${vehicleIds !== undefined}
     and coalesce(vehicle_id, 0) <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
+}
+
+/** Has the process that delivers to a locked webhook load it again and deliver without a pause. */
+export async function restartDelivery(db: Database, id: string): Promise<void> {
+  await sql`update webhook set version = version + 1, failing_since = null, pauses = 0, paused_until = null,
+    last_error = null where id = ${id}`.execute(db);
+  await sql`update webhook_retry set failures = 0, failing_since = clock_timestamp(), next_attempt_at = clock_timestamp()
+    where webhook_id = ${id}`.execute(db);
 }
 
 /** Deletes a locked webhook with its log. */

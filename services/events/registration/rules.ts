@@ -46,8 +46,8 @@ export function requireVehicleIds(ids: readonly string[] | undefined): number[] 
 }
 
 /** @throws Failure NOT_FOUND for a malformed identifier */
-export function requireId(id: string): string {
-  if (!isUuid(id)) throw new Failure('NOT_FOUND', 'no such webhook');
+export function requireId(id: string, resource: 'webhook' | 'notification' = 'webhook'): string {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND', `no such ${resource}`);
   return id;
 }
 

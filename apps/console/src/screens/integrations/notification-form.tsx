@@ -11,6 +11,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { languages } from '../../texts/languages.ts';
 import { texts } from '../../texts/texts.ts';
+import { forgetNotification, keepNotification, pushSupport, subscribeBrowser } from './browser-push.ts';
 import {
   channelFields,
   labelOf,
@@ -45,13 +46,15 @@ function Channel({ draft, failure, change, target }: PartOptions & { target: str
   const { channel, values } = draft;
   const set = (path: string, value: string) => change({ values: { ...values, [path]: value } });
   const channels = Object.keys(channelFields) as (keyof typeof channelFields)[];
-  const offered = channels.filter((one) => one !== 'push' && (one !== 'unchanged' || target !== undefined));
+  const isOffered = (one: string) => (one === 'push' ? pushSupport() === 'supported' : one !== 'unchanged' || target);
+  const offered = channels.filter((one) => one === channel || isOffered(one));
+  const names = { ...text.channels, push: text.browser.name, unchanged: text.unchanged(target ?? '') };
   return (
     <>
       <SelectField
         label={text.channel}
         value={channel}
-        options={offered.map((one) => [one, one === 'unchanged' ? text.unchanged(target ?? '') : text.channels[one]])}
+        options={offered.map((one) => [one, names[one]])}
         onChange={(one) => change({ channel: one as NotificationDraft['channel'] })}
       />
       {channelFields[channel].map((path) =>
@@ -160,8 +163,8 @@ function Escalation({ draft, failure, change, others }: PartOptions & { others: 
 }
 
 /** Keeps the values of the form, with the plates of its vehicles once they are loaded. */
-function useDraft(appId: string, notification: Notification | undefined) {
-  const draft: Signal<NotificationDraft> = useSignal(toDraft(notification));
+function useDraft({ appId, notification, isPush = false }: FormOptions) {
+  const draft: Signal<NotificationDraft> = useSignal({ ...toDraft(notification), ...(isPush && { channel: 'push' }) });
   const show = async (shown: Notification) => {
     draft.value = toDraft(shown);
     // If the plates cannot be loaded, the identifiers stay.
@@ -181,6 +184,8 @@ interface FormOptions {
   readonly appId: string;
   /** Undefined for a new one. */
   readonly notification?: Notification;
+  /** Whether a new one is sent to this browser unless another channel is chosen. */
+  readonly isPush?: boolean;
   /** All of the application. */
   readonly known: readonly Notification[];
   readonly onSaved: () => void;
@@ -209,24 +214,31 @@ function save(
   draft: NotificationDraft,
   saving: Saving<Notification>,
 ): void {
-  const body = toBody(draft, notification);
-  if (!notification) {
-    const params = { header: headerFor(appId) };
-    saving.run(() => answerOf(api.POST('/v1/x/notifications', { params, body })), onSaved);
-    return;
-  }
-  const { id, state } = notification;
-  const load = async () => (await loadNotifications(appId)).find((one) => one.id === id);
-  const changed = { ...body, enabled: state !== 'disabled' };
-  const replace = () => answerOf(api.PUT('/v1/x/notifications/{id}', { params: paramsOf(appId, id), body: changed }));
-  saving.runUnlessChanged(load, replace, onSaved);
+  const { channel } = draft;
+  const write = async () => {
+    const push = channel === 'push' ? await subscribeBrowser(appId) : undefined;
+    const body = { ...toBody(draft, notification), ...(push && { push }) };
+    const { id } = await (notification
+      ? answerOf(
+          api.PUT('/v1/x/notifications/{id}', {
+            params: paramsOf(appId, notification.id),
+            body: { ...body, enabled: notification.state !== 'disabled' },
+          }),
+        )
+      : answerOf(api.POST('/v1/x/notifications', { params: { header: headerFor(appId) }, body })));
+    if (push) await keepNotification(push.endpoint, { id, appId });
+    else if (channel !== 'unchanged') await forgetNotification(id);
+  };
+  const load = async () => (await loadNotifications(appId)).find(({ id }) => id === notification?.id);
+  if (notification) saving.runUnlessChanged(load, write, onSaved);
+  else saving.run(write, onSaved);
 }
 
 /** Creates or changes a notification. */
 export function NotificationForm(options: FormOptions) {
   const { appId, notification, known, onClose } = options;
   const { notifications: text } = texts.value;
-  const { draft, show } = useDraft(appId, notification);
+  const { draft, show } = useDraft(options);
   const saving = useSave(notification, serializeChosen);
   const { failure } = saving;
   const change = (changed: Partial<NotificationDraft>) => assign(draft, { ...draft.value, ...changed });

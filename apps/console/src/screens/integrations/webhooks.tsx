@@ -1,110 +1,139 @@
 import { useSignal } from '@preact/signals';
-import type { Schema } from '../../api/client.ts';
-import { usePages } from '../../api/use-pages.ts';
-import { Button } from '../../parts/layout/button.tsx';
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { ShownOnce } from '../../parts/layout/copy.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { address, changeQuery } from '../../router.ts';
 import { hasRole } from '../../session.ts';
 import { assign } from '../../signals.ts';
+import { formatAgo, formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { loadWebhooks, nameEvents, type Webhook } from './webhook-data.ts';
+import { DeadLetters, Replay } from './delivery-log.tsx';
+import { DeliveryState, ReceiverPage, Receivers } from './receivers.tsx';
+import { loadWebhooks, nameEvents, paramsOf, type Webhook } from './webhook-data.ts';
 import { WebhookForm } from './webhook-form.tsx';
-import { DeliveryState, WebhookPage } from './webhook-page.tsx';
 
-function WebhookRow({ webhook }: { webhook: Webhook }) {
+const nameVehicles = ({ vehicleIds }: Webhook): string => {
   const { webhooks: text } = texts.value;
-  const { id, url, types, vehicleIds, deadLetters } = webhook;
-  const query = new URLSearchParams(address.value.query);
-  query.set('webhook', id);
+  return vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles;
+};
+
+function Cells({ webhook }: { webhook: Webhook }) {
+  const { types, state, deadLetters } = webhook;
   return (
-    <li class="integration-row">
-      <a href={`/integrations?${query}`}>{url}</a>
+    <>
       <span class="muted">{types.map(nameEvents).join(', ')}</span>
-      <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
+      <span class="muted">{nameVehicles(webhook)}</span>
       <span>
-        <DeliveryState state={webhook.state} />
-        {deadLetters > 0 && <span class="wrong">{` · ${text.deadLetterCount(deadLetters)}`}</span>}
+        <DeliveryState state={state} />
+        {deadLetters > 0 && <span class="wrong">{` · ${texts.value.webhooks.deadLetterCount(deadLetters)}`}</span>}
       </span>
-    </li>
+    </>
   );
 }
 
-interface ListOptions {
-  readonly appId: string;
-  readonly webhooks: readonly Webhook[];
-  readonly onCreated: () => void;
+function SecretShownOnce({ id, secret }: Schema<'WebhookSecret'>) {
+  const { webhooks: text, integrations } = texts.value;
+  return (
+    <ShownOnce
+      entries={[
+        [text.id, id],
+        [integrations.secret, secret],
+      ]}
+    />
+  );
 }
 
-function WebhookList({ appId, webhooks, onCreated }: ListOptions) {
+function factsOf(webhook: Webhook) {
+  const { webhooks: text } = texts.value;
+  const { types, lastSuccessAt, failingSince, nextAttemptAt, lastError, previousSecretUntil } = webhook;
+  const time = (moment: string) => <time title={formatFull(moment)}>{formatTime(moment)}</time>;
+  return [
+    [text.types, types.map(nameEvents).join(', ')],
+    [text.appliesTo, nameVehicles(webhook)],
+    [text.lastSuccess, lastSuccessAt && <time title={formatFull(lastSuccessAt)}>{formatAgo(lastSuccessAt)}</time>],
+    [text.failingSince, failingSince && time(failingSince)],
+    [text.lastError, lastError],
+    [text.nextAttempt, nextAttemptAt && time(nextAttemptAt)],
+    [text.waiting, webhook.waitingVehicles > 0 && formatNumber(webhook.waitingVehicles)],
+    [text.bothSecrets, previousSecretUntil && time(previousSecretUntil)],
+  ] as const;
+}
+
+interface PageOptions {
+  readonly appId: string;
+  readonly webhook: Webhook;
+  readonly onChanged: () => void;
+}
+
+/** A webhook: the state of its delivery, its log, and its dead letters. */
+function WebhookPage({ appId, webhook, onChanged }: PageOptions) {
   const { webhooks: text, integrations } = texts.value;
-  const isCreating = useSignal(false);
-  const created = useSignal<Schema<'WebhookSecret'> | undefined>(undefined);
-  if (isCreating.value) {
-    return (
-      <WebhookForm
-        appId={appId}
-        onCreated={(one) => {
-          created.value = one;
-          onCreated();
-        }}
-        onClose={() => assign(isCreating, false)}
-      />
-    );
-  }
+  const secret = useSignal<string | undefined>(undefined);
+  const { id, url, types, vehicleIds } = webhook;
+  const params = paramsOf(appId, id);
+  const test = async () => {
+    const sent = await answerOf(api.POST('/v1/x/webhooks/{id}/test', { params }));
+    const { delivered: isGood, status = 0, durationMs, error = '' } = sent;
+    return { isGood, text: isGood ? text.testDelivered(status, durationMs) : text.testFailed(error) };
+  };
+  const setEnabled = (enabled: boolean) => {
+    const body = { url, types, ...(vehicleIds && { vehicleIds }), enabled };
+    return answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body }));
+  };
+  const rotate = async () => {
+    secret.value = (await answerOf(api.POST('/v1/x/webhooks/{id}/rotate', { params }))).secret;
+    onChanged();
+  };
   return (
     <>
-      {created.value && (
-        <ShownOnce
-          entries={[
-            [text.id, created.value.id],
-            [integrations.secret, created.value.secret],
-          ]}
-        />
-      )}
-      {hasRole('administrator') && (
-        <div>
-          <Button kind="primary" onClick={() => assign(isCreating, true)}>
-            {text.create}
-          </Button>
-        </div>
-      )}
-      {webhooks.length === 0 ? (
-        <Empty title={text.none}>
-          <p>{text.noneText}</p>
-        </Empty>
-      ) : (
-        <ul class="card" aria-label={integrations.tabs.webhooks}>
-          {webhooks.map((webhook) => (
-            <WebhookRow key={webhook.id} webhook={webhook} />
-          ))}
-        </ul>
-      )}
+      {secret.value && <SecretShownOnce id={id} secret={secret.value} />}
+      <ReceiverPage
+        kind="webhook"
+        receiver={webhook}
+        title={url}
+        goneText={text.gonePaused}
+        facts={factsOf(webhook)}
+        form={(close) => <WebhookForm appId={appId} webhook={webhook} onClose={close} />}
+        test={test}
+        setEnabled={setEnabled}
+        remove={() => answerOf(api.DELETE('/v1/x/webhooks/{id}', { params }))}
+        actions={
+          <ActionButton action={integrations.newSecret} title={text.rotateTitle} onConfirm={rotate}>
+            {text.rotateText}
+          </ActionButton>
+        }
+        load={(query) => api.GET('/v1/x/webhooks/{id}/deliveries', { params: { ...params, query } })}
+        onChanged={onChanged}
+      >
+        <DeadLetters appId={appId} id={id} count={webhook.deadLetters} onReplayed={onChanged} />
+        {hasRole('administrator') && <Replay appId={appId} id={id} onReplayed={onChanged} />}
+      </ReceiverPage>
     </>
   );
 }
 
 /** The webhooks of an application, or the one in the address. */
 export function Webhooks({ appId }: { appId: string }) {
-  const { webhooks: text } = texts.value;
-  const { rows, failure, reload } = usePages(
-    async () => ({ rows: await loadWebhooks(appId), total: undefined, after: undefined }),
-    [appId],
-  );
-  const id = address.value.query.get('webhook');
-  if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  const webhook = rows.rows.find((one) => one.id === id);
+  const created = useSignal<Schema<'WebhookSecret'> | undefined>(undefined);
   return (
-    <>
-      {failure && <p class="notice late">{failure}</p>}
-      {id === null && <WebhookList appId={appId} webhooks={rows.rows} onCreated={reload} />}
-      {id !== null && (
-        <div>
-          <Button onClick={() => changeQuery({ webhook: undefined })}>{text.all}</Button>
-        </div>
+    <Receivers
+      kind="webhook"
+      load={() => loadWebhooks(appId)}
+      titleOf={({ url }) => url}
+      cells={(webhook) => <Cells webhook={webhook} />}
+      above={created.value && <SecretShownOnce {...created.value} />}
+      form={({ reload, close }) => (
+        <WebhookForm
+          appId={appId}
+          onCreated={(one) => {
+            assign(created, one);
+            reload();
+          }}
+          onClose={close}
+        />
       )}
-      {id !== null && !webhook && <Empty title={text.gone} />}
-      {webhook && <WebhookPage key={id} appId={appId} webhook={webhook} onChanged={reload} />}
-    </>
+      page={(webhook, { reload }) => (
+        <WebhookPage key={webhook.id} appId={appId} webhook={webhook} onChanged={reload} />
+      )}
+    />
   );
 }

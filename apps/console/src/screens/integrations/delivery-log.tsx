@@ -84,7 +84,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
   );
 }
 
-interface DeliveriesOptions {
+export interface DeliveriesOptions {
   readonly load: (query: {
     limit: number;
     failed?: boolean;
