@@ -44,12 +44,14 @@ describe('GET /v1/x/vehicle/{id}/values', () => {
 
   it('has the units of CAN data from the DBC file of the model and from the Teltonika device family', async () => {
     const dbc = 'BO_ 256 M: 8 X\n SG_ rpm : 0|16@1+ (1,0) [0|0] "rpm" X\n';
+    // Of this vehicle alone: other vehicles keep the units of their model.
+    const model = `units-${vehicle.id}`;
+    await sql`update vehicle set model = ${model} where id = ${vehicle.id}::integer`.execute(platform.db);
     await sql`insert into can_database (model, file, dbc, sha256, messages, signals, position_keys)
-      select model, 'test.dbc', ${dbc}, ${vehicle.id}, 1, 1, '{}' from vehicle
-      where id = ${vehicle.id}::integer`.execute(platform.db);
+      values (${model}, 'test.dbc', ${dbc}, ${vehicle.id}, 1, 1, '{}')`.execute(platform.db);
     await sql`insert into device_model (id, protocol, family, actions, proprietary_can, bluetooth)
-      values ('units', 'teltonika', 'fmb', '{}', true, false)`.execute(platform.db);
-    await sql`update device set model_id = 'units' where id = ${vehicle.deviceId}`.execute(platform.db);
+      values (${model}, 'teltonika', 'fmb', '{}', true, false)`.execute(platform.db);
+    await sql`update device set model_id = ${model} where id = ${vehicle.deviceId}`.execute(platform.db);
     const can = [
       { key: 'rpm', value: '2100' },
       { key: 'external_voltage', value: '12.6' },
