@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createSelfSigned } from '@odograph/broker/connect/certificates.fixture';
+import { freePort } from '@odograph/testkit/free-port';
 import { defineBenchmark, inTurns } from './parts/benchmark.ts';
 import { startAedes } from './parts/contenders.ts';
 import type { StormSettings } from './parts/device-load.ts';
@@ -40,7 +42,7 @@ async function connectFleet(engines: Engines, server: Process, settings: StormSe
 }
 
 export const benchmark = defineBenchmark(
-  'devices connecting to one broker process: rate and memory per device, compared with bare aedes',
+  'devices connecting to one broker process, also over TLS: rate and memory per device, compared with bare aedes',
   options,
   async (engines, { devices, pending, rounds }) => {
     const { vehicles, secret } = await createFleet(engines.pool, devices);
@@ -53,6 +55,16 @@ export const benchmark = defineBenchmark(
           const broker = await startServices(engines, ['broker']);
           return connectFleet(engines, broker, { ...settings, port: broker.mqttPort });
         },
+        'odograph over TLS': async () => {
+          const { certificate, key } = createSelfSigned(engines.directory, 'broker');
+          const port = await freePort();
+          const tls = { MQTTS_PORT: String(port), MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key };
+          return connectFleet(engines, await startServices(engines, ['broker'], tls), {
+            ...settings,
+            port,
+            isTls: true,
+          });
+        },
         'bare aedes': async () => {
           const aedes = await startAedes(engines);
           return connectFleet(engines, aedes, { ...settings, port: aedes.port });
@@ -61,8 +73,9 @@ export const benchmark = defineBenchmark(
       rounds,
     );
     const print = (unit: string, goal: string, value: (connected: Connected) => number): void => {
-      const { odograph = [], 'bare aedes': bare = [] } = seriesOf(measured, value);
-      printRounds({ odograph, 'bare aedes': bare }, unit);
+      const series = seriesOf(measured, value);
+      const { odograph = [], 'bare aedes': bare = [] } = series;
+      printRounds(series, unit);
       printRatio('odograph', odograph, ['bare aedes', bare], goal);
     };
     print('connections/s', '2,000/s or more', ({ perSecond }) => perSecond);

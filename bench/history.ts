@@ -13,6 +13,7 @@ const options = {
   vehicles: [50, 'vehicles of the application'],
   offset: [0, 'readings that the deep page skips; 0 for half of those stored'],
   limit: [10_000, 'readings per page'],
+  interval: [10, 'seconds between two readings of a vehicle; 15768 spreads a million over ten years'],
   rounds: [7, 'requests per kind'],
 } as const;
 
@@ -67,12 +68,15 @@ async function countHours({ databaseUrl, pool }: Engines): Promise<void> {
 export const benchmark = defineBenchmark(
   'a page of 10,000 readings over HTTP, for one vehicle and for all, compared with plain SQL for the same rows',
   options,
-  async (engines, { readings, vehicles, limit, rounds, ...settings }) => {
+  async (engines, { readings, vehicles, limit, interval: intervalSeconds, rounds, ...settings }) => {
     const until = new Date();
     const fleet = await createFleet(engines.pool, vehicles);
-    const { from, each } = await fillReadings(engines.pool, fleet, { readings, until });
+    const { from, each } = await fillReadings(engines.pool, fleet, { readings, until, intervalSeconds });
     await countHours(engines);
-    console.log(`${figure(each)} readings of each of ${vehicles} vehicles, one every 10 s; pages of ${figure(limit)}`);
+    const every = `${figure(intervalSeconds)} s`;
+    console.log(
+      `${figure(each)} readings of each of ${vehicles} vehicles, one every ${every}; pages of ${figure(limit)}`,
+    );
     const query = await startServices(engines, ['query']);
     const comparers = await openComparers(engines, query.httpUrl, fleet.token);
     const offset = settings.offset || Math.floor(readings / 2);

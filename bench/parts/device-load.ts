@@ -16,6 +16,7 @@ export interface StormSettings {
   secret: string;
   /** Maximum number of concurrent connection attempts. */
   pending: number;
+  isTls?: boolean;
 }
 
 /** Times of records: the first one of each device, UNIX ms, and the interval between two of a device. */
@@ -76,7 +77,7 @@ async function timed(work: () => Promise<unknown>): Promise<{ seconds: number }>
 }
 
 async function connectAll(): Promise<void> {
-  const { protocol, port, deviceIds, secret, pending } = settings;
+  const { protocol, port, deviceIds, secret, pending, isTls } = settings;
   let next = 0;
   const connectNext = async (): Promise<void> => {
     while (next < deviceIds.count) {
@@ -86,7 +87,7 @@ async function connectAll(): Promise<void> {
       const localAddress = addressOf(index);
       sockets[index] =
         protocol === 'mqtt'
-          ? await openMqtt({ port, clientId, password: secret, localAddress }, () => undefined)
+          ? await openMqtt({ port, clientId, password: secret, localAddress, isTls }, () => undefined)
           : await openTeltonika(clientId, localAddress);
     }
   };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { deviceTopic } from '@odograph/contracts/topics';
 import { generate, type Packet, parser } from 'mqtt-packet';
 
@@ -9,6 +10,8 @@ export interface MqttEndpoint {
   password: string;
   /** Source address of the connection; chosen by the system when undefined. */
   localAddress?: string | undefined;
+  /** Connects over TLS without verifying the certificate. */
+  isTls?: boolean | undefined;
 }
 
 /** Encodes a PUBLISH at QoS 1. */
@@ -21,11 +24,12 @@ export function publishPacket(topic: string, messageId: number, payload: Buffer)
  * @throws Error when the broker refuses, or closes the connection
  */
 export async function openMqtt(
-  { port, clientId, password, localAddress }: MqttEndpoint,
+  { port, clientId, password, localAddress, isTls }: MqttEndpoint,
   onPacket: (packet: Packet) => void,
 ): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true, ...(localAddress ? { localAddress } : {}) });
-  await once(socket, 'connect');
+  const plain = connect({ port, host: '127.0.0.1', noDelay: true, ...(localAddress ? { localAddress } : {}) });
+  await once(plain, 'connect');
+  const socket = isTls ? connectTls({ socket: plain, rejectUnauthorized: false }) : plain;
   const credentials = { clientId, username: clientId, password: Buffer.from(password) };
   socket.write(
     generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 0, ...credentials }),
