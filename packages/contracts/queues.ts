@@ -69,6 +69,8 @@ export interface ExportJob {
   /** In user mode. */
   userId?: string;
   vehicleId?: number;
+  /** Only vehicles of this group. */
+  group?: string;
   of: 'readings' | 'trips' | 'gaps';
   format: 'csv' | 'ndjson' | 'gpx' | 'geojson' | 'parquet';
   /** ISO 8601. */

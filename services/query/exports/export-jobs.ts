@@ -15,6 +15,7 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 import { Export } from './export.ts';
 import type { ExportFiles } from './export-files.ts';
+import { isExported } from './queries.ts';
 import type { ExportQuery, ExportState } from './schemas.ts';
 
 interface Interval {
@@ -30,17 +31,14 @@ interface Coverage {
   readonly privacy?: string;
 }
 
-/** Finds what an export may hold as it begins: all vehicles that the caller sees, or one of them. */
+/** Finds what an export may hold as it begins. */
 export async function findCoverage(
   db: Database,
-  caller: Caller,
-  vehicleId: number | undefined,
+  scope: Parameters<typeof isExported>[0],
   interval: Interval,
 ): Promise<Required<Coverage>> {
-  const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle where ${accessibleTo(caller)}
-    and (${vehicleId ?? null}::integer is null or vehicle.id = ${vehicleId ?? null}::integer) order by vehicle.id`.execute(
-    db,
-  );
+  const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle where ${isExported(scope)}
+    order by vehicle.id`.execute(db);
   const vehicleIds = rows.map(({ id }) => id);
   return { vehicleIds, privacy: await findPrivacy(db, vehicleIds, interval) };
 }
@@ -135,6 +133,7 @@ export class ExportJobs {
       ...{ from: isoMicroseconds(scope.from), until: isoMicroseconds(scope.until) },
       ...(userId !== undefined && { userId }),
       ...(vehicleId !== undefined && { vehicleId }),
+      ...(query.group !== undefined && { group: query.group }),
       ...(query.fields !== undefined && { fields: query.fields }),
       ...(query.address && { address: true }),
     };
@@ -239,7 +238,7 @@ export class ExportJobs {
     // The job ended after it was read.
     const job = isStale ? await this.#withQueue(async (queue) => (await queue.getJob(read.id ?? '')) ?? read) : read;
     const { rows, bytes, share, fault } = progressOf(job);
-    const { of, format, from, until, fields, address, vehicleId } = job.data;
+    const { of, format, from, until, fields, address, vehicleId, group } = job.data;
     const state = describeState(jobState, fault);
     const finishedMs = state === 'DONE' || state === 'FAILED' ? job.finishedOn : undefined;
     return {
@@ -247,6 +246,7 @@ export class ExportJobs {
       ...(fields !== undefined && { fields }),
       ...(address && { address }),
       ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }),
+      ...(group !== undefined && { group }),
       createdAt: new Date(job.timestamp).toISOString(),
       ...(finishedMs !== undefined && {
         finishedAt: new Date(finishedMs).toISOString(),

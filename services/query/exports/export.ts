@@ -77,10 +77,11 @@ export class Export {
    * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL
    */
   constructor(caller: Caller, query: ExportQuery, vehicleId?: number, addresses?: Addresses) {
-    const { of = 'readings', format } = query;
+    const { of = 'readings', format, group } = query;
     const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
     if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
-    this.scope = { of, caller, from, until, ...(vehicleId !== undefined && { vehicleId }) };
+    const filters = { ...(vehicleId !== undefined && { vehicleId }), ...(group !== undefined && { group }) };
+    this.scope = { of, caller, from, until, ...filters };
     this.mediaType = mediaTypes[format];
     const days = [from, until].map((moment) => isoMicroseconds(moment).slice(0, 10));
     this.fileName = `${vehicleId ?? 'vehicles'}-${of}-${days.join('-')}.${format}`;

@@ -7,6 +7,7 @@ import { type ApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
+  createGroup,
   createOperator,
   createUser,
   createVehicle,
@@ -93,6 +94,17 @@ describe('an export job', () => {
     expect(Date.parse(done.expiresAt) - Date.parse(done.finishedAt)).toBe(86_400_000);
     const [name = ''] = await filesOf(done.id);
     expect((await stat(join(directory, 'exports', name))).mode & 0o777).toBe(0o600);
+  });
+
+  it('of a group contains the readings of its vehicles and of its subgroups, as a direct export does', async () => {
+    const inSubgroup = await createFilledVehicle(application, 5);
+    await createFilledVehicle(application, 7);
+    const group = await createGroup(platform.db, application, { vehicleIds: [vehicleId] });
+    await createGroup(platform.db, application, { parentId: group, vehicleIds: [inSubgroup] });
+    const done = await createDone({ ...request, group });
+    expect(done).toMatchObject({ state: 'DONE', group, rows: count + 5 });
+    const parameters = new URLSearchParams({ ...request, group });
+    expect(await (await download(done)).text()).toBe((await client.get(`/v1/x/vehicles/export?${parameters}`)).body);
   });
 
   it('is created once for concurrent requests with one idempotency key, which rejects a different request', async () => {

@@ -4,6 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { vehicleMember } from '@odograph/database/reading-json';
 import { type TripRow as StoredTrip, showTrip, tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { accessibleTo } from '@odograph/database/vehicle-access';
+import { inGroups } from '@odograph/database/vehicle-groups';
 import { type RawBuilder, sql } from 'kysely';
 import { selectGaps } from '../reads/gaps.ts';
 import { instant } from '../shared/reading-keys.ts';
@@ -11,24 +12,33 @@ import type { ExportSubject } from './schemas.ts';
 import type { GapExportRow, TripRow } from './tables.ts';
 import type { ExportRow, ExportVehicle, ReadingWriter } from './text-writers.ts';
 
-/** The content of an export: rows in `[from, until)` of the vehicles that the caller may see, or of one of them. */
+/** The content of an export: rows in `[from, until)` of the vehicles that the caller may see, or of some of them. */
 export interface ExportScope {
   readonly of: ExportSubject;
   readonly caller: Caller;
   readonly vehicleId?: number;
+  /** Only vehicles of this group. */
+  readonly group?: string;
   readonly from: Microseconds;
   readonly until: Microseconds;
 }
 
 /** Vehicles of the scope that may have rows. Ingest keeps the bounds of the readings of each vehicle. */
-function vehiclesOf({ of, caller, vehicleId, from, until }: ExportScope): RawBuilder<unknown> {
-  const one = vehicleId === undefined ? sql`` : sql`and vehicle.id = ${vehicleId}`;
+function vehiclesOf(scope: ExportScope): RawBuilder<unknown> {
+  const { of, from, until } = scope;
   const withReadings =
     of !== 'readings'
       ? sql``
       : sql`and exists (select from vehicle_latest where vehicle_latest.vehicle_id = vehicle.id
           and vehicle_latest.time >= ${instant(from)} and coalesce(vehicle_latest.earliest_time < ${instant(until)}, true))`;
-  return sql`vehicle where ${accessibleTo(caller)} ${one} ${withReadings}`;
+  return sql`vehicle where ${isExported(scope)} ${withReadings}`;
+}
+
+/** SQL on the table `vehicle` that is true for the vehicles that an export may contain. */
+export function isExported({ caller, vehicleId, group }: Pick<ExportScope, 'caller' | 'vehicleId' | 'group'>) {
+  const isOne = vehicleId === undefined ? sql`` : sql`and vehicle.id = ${vehicleId}`;
+  const isInGroup = group === undefined ? sql`` : sql`and ${inGroups([group])}`;
+  return sql<boolean>`(${accessibleTo(caller)} ${isOne} ${isInGroup})`;
 }
 
 /** Finds the next vehicles of an export, in the order of their ids, from an id on. */

@@ -1,4 +1,4 @@
-import { moment, timestamp, word } from '@odograph/http/schemas';
+import { GroupFilter, moment, timestamp, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 import { number } from '../shared/schemas.ts';
 
@@ -19,6 +19,7 @@ export const exportParameters = {
   from: timestamp('start, inclusive'),
   until: timestamp('end, exclusive'),
   format: word(exportFormats, { description: 'gpx and geojson: readings that have a position, and no trips or gaps' }),
+  group: GroupFilter,
   address: Type.Optional(
     Type.Boolean({ description: 'for trips: adds the columns first_address and last_address, with known addresses' }),
   ),
@@ -51,7 +52,8 @@ export const ExportState = Type.Object(
     until: moment('end, exclusive'),
     fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
     address: Type.Optional(Type.Boolean({ description: 'with addresses' })),
-    vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
+    vehicleId: Type.Optional(Type.String({ description: 'the only vehicle', examples: ['1000000001'] })),
+    group: GroupFilter,
     createdAt: moment('when it was requested'),
     finishedAt: Type.Optional(moment('time of completion or failure')),
     expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),

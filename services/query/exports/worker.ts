@@ -81,7 +81,7 @@ async function fill(
   signal: AbortSignal,
 ): Promise<void> {
   const one = openExport(job.data, addresses);
-  const coverage = await findCoverage(db, one.scope.caller, job.data.vehicleId, job.data);
+  const coverage = await findCoverage(db, one.scope, job.data);
   const vehicles = Math.max(1, await countVehicles(db, one.scope));
   const describe = (share: number): ExportProgress => ({
     rows: one.rows,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ApiClient, createBrowser } from '@odograph/testkit/api-client';
 import {
   createApplication,
+  createGroup,
   createOperator,
   createUser,
   createVehicle,
@@ -74,6 +75,22 @@ describe('GET /v1/x/bookings', () => {
       path = /<(.+)>/.exec(headers.get('link') ?? '')?.[1];
     }
     expect(seen).toEqual([first, open, second]);
+  });
+
+  it('answers only the bookings of a group and its subgroups, on every page', async () => {
+    const [inSubgroup, outside] = [
+      await createVehicle(platform.db, application),
+      await createVehicle(platform.db, application),
+    ];
+    const group = await createGroup(platform.db, application, { vehicleIds: [vehicle.id] });
+    await createGroup(platform.db, application, { parentId: group, vehicleIds: [inSubgroup.id] });
+    const booked = [await book(vehicle, 1, 3), await book(inSubgroup, 2, 3)];
+    await book(outside, 1, 2);
+    await book(outside, 2, 3);
+    expect(idsOf(await calendar(1, 8, client, `&group=${group}`))).toEqual(booked);
+    const { headers } = await client.get(`/v1/x/bookings?from=2025-03-01&until=2025-03-08&limit=1&group=${group}`);
+    const next = /<(.+)>/.exec(headers.get('link') ?? '')?.[1] ?? '';
+    expect(idsOf((await client.get(next)).body)).toEqual([booked[1]]);
   });
 
   it('shows a user its own bookings, a manager those of the vehicle, and others nothing', async () => {

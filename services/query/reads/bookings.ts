@@ -1,4 +1,4 @@
-import type { Viewer } from '@odograph/contracts/caller';
+import { type Viewer, withinGroup } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
@@ -14,7 +14,17 @@ import { isoTime } from '@odograph/database/iso-time';
 import { findVisibleVehicle, grantRoles, visibleTo } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendPage } from '@odograph/http/paging';
-import { answers, Flag, isTrue, moment, pageHeaders, timestamp, VehicleId, word } from '@odograph/http/schemas';
+import {
+  answers,
+  Flag,
+  GroupFilter,
+  isTrue,
+  moment,
+  pageHeaders,
+  timestamp,
+  VehicleId,
+  word,
+} from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { parseInterval } from '../shared/fields.ts';
@@ -66,6 +76,7 @@ const CalendarQuery = Type.Object({
   from: timestamp('start, inclusive'),
   until: timestamp('end, exclusive; at most 366 days after the start'),
   vehicleId: Type.Optional(VehicleId),
+  group: GroupFilter,
   limit: Type.Integer({ minimum: 1, maximum: 5000, default: 1000, description: 'bookings on a page' }),
   after: Type.Optional(
     Type.String({ maxLength: 64, description: 'continues behind a booking; from the Link of the page before' }),
@@ -230,10 +241,10 @@ export function calendarRoutes(db: Database): RoutePlugin {
       },
       async ({ viewer, query }, reply) => {
         const { from, until } = parseInterval(query, 366);
-        const { vehicleId, limit } = query;
+        const { vehicleId, group, limit } = query;
         const after = query.after === undefined ? undefined : readKey(query.after);
         const rows = await listBookings(db, {
-          ...{ viewer, from, until, after, limit: limit + 1 },
+          ...{ viewer: withinGroup(viewer, group), from, until, after, limit: limit + 1 },
           vehicleId: vehicleId === undefined ? undefined : await findVisibleVehicle(db, viewer, vehicleId),
         });
         const page = rows.slice(0, limit);
@@ -241,7 +252,7 @@ export function calendarRoutes(db: Database): RoutePlugin {
         const last = rows.length > limit ? page.at(-1)?.key : undefined;
         const interval = { from: isoMicroseconds(from), until: isoMicroseconds(until) };
         const body = JSON.stringify({ bookings: page.map(({ booking }) => booking), requests });
-        const parameters = { ...interval, vehicleId, limit: String(limit) };
+        const parameters = { ...interval, vehicleId, group, limit: String(limit) };
         return sendPage(
           reply,
           body,
