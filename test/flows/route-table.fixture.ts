@@ -1,3 +1,4 @@
+import { createECDH } from 'node:crypto';
 import { eventually } from '@odograph/testkit/eventually';
 
 /** A route of the interface as its OpenAPI description declares it. */
@@ -165,6 +166,10 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   url: () => 'https://receiver.invalid/hook',
   types: () => ['alarm.*'],
   events: () => ['alarm.*'],
+  push: () => ({
+    endpoint: 'https://push.invalid/1',
+    keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'A'.repeat(22) },
+  }),
   scopes: () => ['read'],
   class: () => 'private',
   every: () => 'week',
