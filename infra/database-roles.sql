@@ -146,7 +146,7 @@ grant select, update (list_version, published_version, published_at, confirmed_v
 -- fleet: accounts, vehicles and devices; the only service that reads all hashes of secrets
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, api_key, vehicle,
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
-  vehicle_parking, operator, operator_application, sign_in, second_factor, recovery_code to odograph_fleet;
+  vehicle_parking, operator, operator_application, sign_in, second_factor, recovery_code, passkey to odograph_fleet;
 grant select, insert, update on source to odograph_fleet;
 grant select, insert, update, delete on gbfs_system, share, place_address to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;

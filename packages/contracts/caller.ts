@@ -76,8 +76,8 @@ export type SignedIn =
     }
   | { readonly caller: Caller & { readonly userId: string } };
 
-/** How a browser session was authenticated: by password, by password and code, or by an identity provider. */
-export const signInMethods = ['password', 'code', 'recovery code', 'identity provider'] as const;
+/** How a browser session was authenticated: by password, by password and code, by passkey, or by an identity provider. */
+export const signInMethods = ['password', 'code', 'recovery code', 'passkey', 'identity provider'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
 /** Tests whether an operator must add a second factor. @param leastRole the setting SECOND_FACTOR_ROLE */

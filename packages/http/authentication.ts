@@ -158,7 +158,7 @@ async function findAdmitted(accounts: Accounts, request: FastifyRequest): Promis
     throw new Failure('PASSWORD_CHANGE_REQUIRED', 'change the password first: POST /v1/x/session/password');
   }
   if (signedIn.mustAddSecondFactor) {
-    throw new Failure('SECOND_FACTOR_MISSING', 'add a second factor first: POST /v1/x/session/second-factor');
+    throw new Failure('SECOND_FACTOR_MISSING', 'add a second factor first, at /profile');
   }
   return signedIn;
 }

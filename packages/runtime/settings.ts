@@ -209,8 +209,8 @@ export const Settings = Type.Object({
     Type.String({ maxLength: 500, absent: 'that of the file', description: 'who made the map, to be shown on it' }),
   ),
   PUBLIC_URL: httpUrl(
-    'public address of the platform, for links in messages and of shares: `https://fleet.example.com`',
-    'none: messages contain no links',
+    'public address of the platform, for links in messages and of shares, and the only one at which [passkeys](sign-in.md#passkeys) are accepted: `https://fleet.example.com`',
+    'none: messages contain no links, and passkeys belong to the host name of the request',
   ),
   OIDC_ISSUER: optional('^(https://|http://(localhost|127\\.0\\.0\\.1)[:/]?)', {
     rule: 'must begin with https://',

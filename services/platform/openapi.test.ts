@@ -305,7 +305,8 @@ describe('the OpenAPI document', () => {
     expect(without.sort()).toEqual([
       ...['/v1/login', '/v1/refreshToken', '/v1/x/admin/import', '/v1/x/admin/quarantine/dismiss'],
       ...['/v1/x/admin/quarantine/replay', '/v1/x/admin/quarantine/reseal', '/v1/x/admin/quarantine/{id}/open'],
-      ...['/v1/x/admin/registrations', '/v1/x/session', '/v1/x/session/password'],
+      ...['/v1/x/admin/registrations', '/v1/x/session', '/v1/x/session/passkey', '/v1/x/session/passkey/options'],
+      ...['/v1/x/session/passkeys', '/v1/x/session/passkeys/options', '/v1/x/session/password'],
       ...['/v1/x/session/second-factor', '/v1/x/session/second-factor/confirm'],
     ]);
   });

@@ -72,7 +72,7 @@ const openPaths: ReadonlySet<string> = new Set(['/v1/login', '/v1/refreshToken',
 export function guardOf({ method, path }: Route): 'nobody' | 'token' | 'admin' | 'session' {
   if (openPaths.has(path) || `${method} ${path}` === 'POST /v1/x/session') return 'nobody';
   if (path.startsWith('/v1/x/gbfs/') || path === '/v1/x/shared') return 'nobody';
-  if (path === '/v1/x/session/methods') return 'nobody';
+  if (/^\/v1\/x\/session\/(methods|passkey|passkey\/options)$/.test(path)) return 'nobody';
   if (path.startsWith('/v1/x/session')) return 'session';
   return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
 }

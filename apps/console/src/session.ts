@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
 import { answerOf, api, CallFailure, type Schema, sessionEnded } from './api/client.ts';
 import { address, navigate } from './router.ts';
 
@@ -97,7 +98,7 @@ export type Credentials =
 
 /** Why a sign-in failed. */
 export type SignInFault =
-  | { readonly kind: 'wrong' | 'code' | 'wrong code' | 'unreachable' }
+  | { readonly kind: 'wrong' | 'code' | 'wrong code' | 'passkey' | 'wrong passkey' | 'unreachable' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
 /** Signs in. @returns why it failed, undefined when it did not */
@@ -110,9 +111,38 @@ export async function signIn(credentials: Credentials): Promise<SignInFault | un
   const status = result?.response.status ?? 0;
   if (status === 429) return { kind: 'wait', seconds: Number(result?.response.headers.get('retry-after') ?? 60) };
   if (status < 400 || status >= 500) return { kind: 'unreachable' };
-  const { error, field } = Object(result?.error);
-  if (error === 'SECOND_FACTOR_REQUIRED') return { kind: 'code' };
+  const { error, field, reason } = Object(result?.error);
+  if (error === 'SECOND_FACTOR_REQUIRED') return { kind: reason === 'PASSKEY' ? 'passkey' : 'code' };
   return { kind: field === 'code' ? 'wrong code' : 'wrong' };
+}
+
+/** Whether this browser has passkeys, which belong to a domain and need a secure context. */
+export const supportsPasskeys = (): boolean =>
+  'PublicKeyCredential' in window && !/^[\d.]+$|^\[/.test(location.hostname);
+
+/** Whether this browser offers passkeys in the suggestions for a field. */
+export const suggestsPasskeys = async (): Promise<boolean> =>
+  supportsPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;
+
+/**
+ * Signs in with a passkey that the person chooses in a dialog of the browser, or among the suggestions for a field.
+ * @returns why it failed; undefined when it did not, or when no suggestion was chosen
+ */
+export async function signInWithPasskey(isSuggested = false): Promise<SignInFault | undefined> {
+  const { startAuthentication } = await import('@simplewebauthn/browser');
+  try {
+    const optionsJSON = (await answerOf(
+      api.POST('/v1/x/session/passkey/options'),
+    )) as unknown as PublicKeyCredentialRequestOptionsJSON;
+    const { id, response } = await startAuthentication({ optionsJSON, useBrowserAutofill: isSuggested });
+    const { authenticatorData, clientDataJSON, signature, userHandle = '' } = response;
+    const body = { id, authenticatorData, clientDataJSON, signature, userHandle };
+    open(await answerOf(api.POST('/v1/x/session/passkey', { body })));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CallFailure)) return isSuggested ? undefined : { kind: 'wrong passkey' };
+    return { kind: error.code === 'UNREACHABLE' ? 'unreachable' : 'wrong passkey' };
+  }
 }
 
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */

@@ -70,7 +70,7 @@ async function signIn(url: string, given: string | undefined, givenCode: string 
     });
   const { body, headers } = await send(givenCode).catch(async (error: unknown) => {
     const requiresCode = error instanceof Refusal && error.message.startsWith('SECOND_FACTOR_REQUIRED');
-    if (!requiresCode || !process.stdin.isTTY) throw error;
+    if (!requiresCode || error.message.includes('passkey') || !process.stdin.isTTY) throw error;
     return send(await ask('Authenticator code or recovery code: ', false));
   });
   if (Object(body).mustAddSecondFactor === true) throw new Error(`add a second factor first, at ${url}/profile`);

@@ -19,7 +19,11 @@ const signIn = 'people and programs sign in again';
 /** The tables whose rows stay in their cell when an application moves, with the reason. */
 export const leftBehind: Readonly<Record<string, string>> = {
   ...{ session: signIn, access_token: signIn, refresh_token: signIn, sign_in: signIn },
-  ...{ operator: ofInstallation, operator_application: 'operators are limited in each cell on their own' },
+  ...{
+    operator: ofInstallation,
+    passkey: ofInstallation,
+    operator_application: 'operators are limited in each cell on their own',
+  },
   report_login: 'is a user of one database server',
   ...{ registration_provider_answer: 'is a cache', place_address: 'is a cache' },
   trip_touched: 'empty for the application before it moves; the rest is in trip_work',

@@ -13,7 +13,7 @@ import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { hashPassword } from './passwords.ts';
-import { removeFactor } from './second-factors.ts';
+import { removeFactorsOf } from './second-factors.ts';
 
 const passwordLength = 20;
 const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$';
@@ -41,7 +41,7 @@ const ListedOperator = Type.Object(
     role: Role,
     appIds: AppIds,
     mustChangePassword: Type.Boolean(),
-    hasSecondFactor: Type.Boolean(),
+    hasSecondFactor: Type.Boolean({ description: 'an authenticator or a passkey' }),
     version: Version,
     createdAt: moment('when it was created'),
     usedAt: Type.Union([moment('when a session that has not ended was last in use'), Type.Null()]),
@@ -159,7 +159,7 @@ function addEnds(http: Http, { db }: Fleet): void {
         await trx.updateTable('operator').set(set).where('id', '=', operator.id).execute();
       }
       await trx.deleteFrom('sign_in').where('operator_id', '=', operator.id).execute();
-      if (endsFactor) await removeFactor(trx, { operator_id: operator.id });
+      if (endsFactor) await removeFactorsOf(trx, operator.id);
       await requireAdministrator(trx, operator);
       await record(trx, request, { name: operator.name, action });
       return operator.name;
@@ -187,7 +187,7 @@ function addEnds(http: Http, { db }: Fleet): void {
     return {};
   });
   const factorSchema = {
-    summary: 'Remove the lost second factor of an operator; its sessions end',
+    summary: 'Remove the authenticator and the passkeys of an operator; its sessions end',
     params: NamePath,
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };
@@ -294,9 +294,8 @@ async function listOperators(db: Database, id?: string): Promise<Type.Static<typ
       ),
       sql<Date | null>`(select max(used_at) from sign_in
         where operator_id = operator.id and not ${signInHasExpired})`.as('used_at'),
-      sql<boolean>`exists (select from second_factor where operator_id = operator.id and confirmed_at is not null)`.as(
-        'has_second_factor',
-      ),
+      sql<boolean>`exists (select from second_factor where operator_id = operator.id and confirmed_at is not null)
+        or exists (select from passkey where operator_id = operator.id)`.as('has_second_factor'),
     ])
     .where('deleted_at', 'is', null)
     .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))

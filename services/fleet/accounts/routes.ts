@@ -13,6 +13,7 @@ import { applications } from './applications.ts';
 import { groupGrants } from './group-grants.ts';
 import { oidc } from './oidc.ts';
 import { operators } from './operators.ts';
+import { passkeys } from './passkeys.ts';
 import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import { persons } from './persons.ts';
 import { secondFactors } from './second-factors.ts';
@@ -34,7 +35,7 @@ import { users } from './users.ts';
 /** Log-in with tokens (interface specification, "Authentication"). */
 const login: FleetRoutes = { open: [addLoginRoute, addRefreshRoute], token: [addPasswordRoute] };
 export const accountRoutes: readonly FleetRoutes[] = [
-  ...[login, signIn, oidc, sessions, secondFactors],
+  ...[login, signIn, oidc, sessions, secondFactors, passkeys],
   ...[applications, apiKeys, users, groupGrants, operators, persons],
 ];
 

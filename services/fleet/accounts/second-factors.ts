@@ -58,7 +58,7 @@ function ownerOf(signedIn: SignedIn): FactorOwner {
 }
 
 /** Returns the audit origin of the signed-in person. */
-function originOf(signedIn: SignedIn, address: string): AuditOrigin {
+export function originOf(signedIn: SignedIn, address: string): AuditOrigin {
   if ('operator' in signedIn) return { chain: operatorChain, actor: `operator:${signedIn.operator.name}`, address };
   const { applicationId, userId } = signedIn.caller;
   return { chain: applicationId, actor: `user:${userId}`, address };
@@ -66,7 +66,8 @@ function originOf(signedIn: SignedIn, address: string): AuditOrigin {
 
 const kindOf = (owner: FactorOwner) => ('operator_id' in owner ? 'operator' : 'user');
 
-function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }: Fleet): void {
+function addEnrolment(http: Http, fleet: Fleet): void {
+  const { db, factorSealer, factorLimit } = fleet;
   const startSchema = {
     tags: ['sessions'],
     summary: 'Create the secret of a second factor; it has no effect until confirmed',
@@ -75,14 +76,10 @@ function addEnrolment(http: Http, { db, factorSealer, loginLimit, factorLimit }:
   };
   http.post('/v1/x/session/second-factor', { schema: startSchema }, async ({ signedIn, ip: address, body }) => {
     const owner = ownerOf(signedIn);
-    const account = await findAccount(db, owner);
-    await loginLimit.attempt({ account: ['password', ...Object.values(owner)], address }, async () => {
-      if (!(await passwordMatches(body.currentPassword, account?.passwordHash)))
-        throw new Failure('INVALID_OLD_PASSWORD');
-    });
+    const name = await verifyCurrentPassword(fleet, owner, body.currentPassword, address);
     const secret = randomBytes(totpSecretBytes);
     await startEnrolment(db, factorSealer, owner, secret);
-    return { secret: base32(secret), uri: totpUri(secret, account?.name ?? '') };
+    return { secret: base32(secret), uri: totpUri(secret, name) };
   });
 
   const confirmSchema = {
@@ -133,7 +130,8 @@ function addRemoval(http: Http, fleet: Fleet): void {
     if ((await acceptCode(fleet, owner, body.code)) === 'password') throw new Failure('NOT_FOUND', 'no second factor');
     await fleet.db.transaction().execute(async (trx) => {
       await removeFactor(trx, owner);
-      await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method: 'password' });
+      const method = (await hasFactor(trx, owner)) ? undefined : 'password';
+      await endOtherSessions(trx, signedIn, { tokenSha256: sessionOf(request), method });
       const origin = originOf(signedIn, ip);
       await auditChange(trx, origin, `${kindOf(owner)}.second-factor.remove`, origin.actor);
     });
@@ -229,9 +227,41 @@ export async function acceptCode(
   return 'code';
 }
 
-/** Removes the second factor of an account, if there is one. */
+/** Removes the authenticator of an account, if there is one. */
 export async function removeFactor(db: Database, owner: FactorOwner): Promise<void> {
   await db.deleteFrom('second_factor').where(ownedBy(owner)).execute();
+}
+
+/** Removes the authenticator and the passkeys of an operator. */
+export async function removeFactorsOf(db: Database, operatorId: string): Promise<void> {
+  await removeFactor(db, { operator_id: operatorId });
+  await sql`delete from passkey where operator_id = ${operatorId}`.execute(db);
+}
+
+/** Whether signing in requires more than a password: a code or, for an operator, a passkey. */
+export async function hasFactor(db: Database, owner: FactorOwner): Promise<boolean> {
+  const operatorId = 'operator_id' in owner ? owner.operator_id : null;
+  const { rows } = await sql<{ hasFactor: boolean }>`select
+    exists (select from second_factor where ${ownedBy(owner)} and confirmed_at is not null)
+    or exists (select from passkey where operator_id = ${operatorId}::uuid) as "hasFactor"`.execute(db);
+  return rows[0]?.hasFactor ?? false;
+}
+
+/**
+ * Verifies the password of the signed-in person again. @returns the name of the account
+ * @throws Failure INVALID_OLD_PASSWORD, TOO_MANY_REQUESTS
+ */
+export async function verifyCurrentPassword(
+  { db, loginLimit }: Fleet,
+  owner: FactorOwner,
+  password: string,
+  address: string,
+): Promise<string> {
+  const account = await findAccount(db, owner);
+  await loginLimit.attempt({ account: ['password', ...Object.values(owner)], address }, async () => {
+    if (!(await passwordMatches(password, account?.passwordHash))) throw new Failure('INVALID_OLD_PASSWORD');
+  });
+  return account?.name ?? '';
 }
 
 function findAccount(db: Database, owner: FactorOwner) {

@@ -214,13 +214,14 @@ export async function endSignIns(db: Database, which: RawBuilder<unknown>): Prom
   return rows[0]?.ended ?? 0;
 }
 
-/** Ends the other browser sessions after a change of the second factor. @param method of the remaining session */
+/** Ends the other browser sessions after a change of second factors. @param method of the remaining session, if it changes */
 export async function endOtherSessions(
   db: Database,
   signedIn: SignedIn,
-  { tokenSha256, method }: { tokenSha256: Buffer; method: SignInMethod },
+  { tokenSha256, method }: { tokenSha256: Buffer; method: SignInMethod | undefined },
 ): Promise<void> {
   await endSignIns(db, sql`${ofPerson(signedIn)} and token_sha256 <> ${tokenSha256}`);
+  if (method === undefined) return;
   await db.updateTable('sign_in').set({ method }).where('token_sha256', '=', tokenSha256).execute();
 }
 

@@ -13,7 +13,7 @@ import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { passwordMatches } from './passwords.ts';
-import { acceptCode, Code } from './second-factors.ts';
+import { acceptCode, Code, hasFactor } from './second-factors.ts';
 import { describePerson, SignedInPerson, selectOperators, sessionOf, signOut } from './sessions.ts';
 import { findUser, openUserSession, type UserAccount } from './tokens.ts';
 
@@ -41,7 +41,8 @@ function addSignIn(http: Http, fleet: Fleet): void {
       summary: 'Sign in a browser as an operator or as a user of an application',
       description:
         'Sets the cookie odograph_session. A session ends after 12 hours without GET /v1/x/session, after 30 days in any ' +
-        'case. A person with a second factor also needs `code`; without it, a correct password fails with SECOND_FACTOR_REQUIRED.',
+        'case. A person with an authenticator also needs `code`; without it, a correct password fails with ' +
+        'SECOND_FACTOR_REQUIRED, with the reason PASSKEY for an operator who has only passkeys.',
       body: SignIn,
       exactlyOne: ['name', 'appId'],
       response: answers(SignedInPerson, 'INVALID_CREDENTIALS', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'),
@@ -57,6 +58,10 @@ function addSignIn(http: Http, fleet: Fleet): void {
     const { id } = account;
     const owner = 'name' in account ? { operator_id: id } : { user_id: id };
     const method = await acceptCode(fleet, owner, body.code);
+    // With the password alone, an attacker could add an authenticator in place of the passkey.
+    if (method === 'password' && (await hasFactor(fleet.db, owner))) {
+      throw new Failure('SECOND_FACTOR_REQUIRED', 'sign in with a passkey', { reason: 'PASSKEY' });
+    }
     return openSession(fleet, request, reply, { account, method });
   });
 }

@@ -30,8 +30,16 @@ export const messageOf = (error: unknown): string => (error instanceof CallFailu
 export const sessionEnded = signal(false);
 
 const noticeEnd: Middleware = {
-  onResponse({ response, schemaPath }) {
-    if (response.status === 401 && schemaPath !== '/v1/x/session') sessionEnded.value = true;
+  async onResponse({ response, schemaPath }) {
+    if (response.status !== 401 || schemaPath === '/v1/x/session') return;
+    const { error } = readFailure(
+      await response
+        .clone()
+        .json()
+        .catch(() => undefined),
+    );
+    // A wrong code or passkey ends no session.
+    if (error !== 'INVALID_CREDENTIALS') sessionEnded.value = true;
   },
 };
 api.use(noticeEnd);

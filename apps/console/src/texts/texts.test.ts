@@ -18,7 +18,7 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   de: [
     ...['Administrator', 'Alarm', 'Audit', 'Bytes', 'Chat', 'Details', 'Diesel', 'Format', 'Gateway', 'Host', 'Hybrid'],
     ...['Header Authorization', 'Link', 'Live', 'Moped', 'Name', 'Pause', 'Person', 'Port', 'Radius, {unit}', 'Secret'],
-    'Topic',
+    ...['Passkeys', 'Topic'],
   ],
   es: ['Bytes', 'Chat', 'Host', 'Manual', 'Tokens', 'byte {offset}', 'no'],
   fr: [
@@ -29,7 +29,7 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
   ],
   it: [
     ...['Account', 'Audit', 'Chat', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link'],
-    ...['Password', 'Topic', 'byte {offset}', 'e-mail', 'no', 'password'],
+    ...['Password', 'Topic', 'byte {offset}', 'e-mail', 'no', 'passkey', 'password'],
   ],
   pl: [
     ...['Administrator', 'Alarm', 'Diesel', 'Format', 'Host', 'Immobilizer', 'Link', 'Model', 'Operator', 'Port'],

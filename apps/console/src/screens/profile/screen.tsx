@@ -9,6 +9,7 @@ import { prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { completeLanguages, languages } from '../../texts/languages.ts';
 import { texts } from '../../texts/texts.ts';
+import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 
@@ -140,6 +141,7 @@ export function ProfileScreen() {
         <>
           <Password mustChange={now.person.mustChangePassword} />
           {!now.person.mustChangePassword && <SecondFactor person={now.person} />}
+          {!now.person.mustChangePassword && now.person.kind === 'operator' && <Passkeys />}
         </>
       )}
       <Sessions />

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { Form, Labelled, readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -20,23 +21,29 @@ interface StepOptions {
   readonly name: 'currentPassword' | 'code';
   readonly action: string;
   /** Submits the value; a failure is shown below the field. */
-  readonly onSubmit: (value: string) => Promise<unknown>;
+  readonly onSubmit: (value: string, fields: Readonly<Record<string, string>>) => Promise<unknown>;
+  /** Further fields. */
+  readonly children?: ComponentChildren;
 }
 
-/** Asks for one value: the password or a code. */
-function Step({ label, name, action, onSubmit }: StepOptions) {
+/** Asks for the password or a code. */
+export function Step({ label, name, action, onSubmit, children }: StepOptions) {
   const fault = useSignal<string | undefined>(undefined);
   const submit = async (form: HTMLFormElement) => {
     fault.value = undefined;
     try {
-      await onSubmit(readFields(form)[name] ?? '');
+      const fields = readFields(form);
+      await onSubmit(fields[name] ?? '', fields);
+      form.reset();
     } catch (error) {
       fault.value = faultText(error);
-      form.reset();
+      const input = form.elements.namedItem(name);
+      if (input instanceof HTMLInputElement) input.value = '';
     }
   };
   return (
     <Form class="" onSubmit={(form) => void submit(form)}>
+      {children}
       <Labelled label={label}>
         {name === 'code' ? (
           <input class="input" type="text" name={name} required maxLength={32} autocomplete="one-time-code" />

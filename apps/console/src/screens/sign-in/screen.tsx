@@ -8,7 +8,16 @@ import { Button } from '../../parts/layout/button.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
-import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
+import {
+  addressAfterSignIn,
+  type Person,
+  type SignInFault,
+  session,
+  signIn,
+  signInWithPasskey,
+  suggestsPasskeys,
+  supportsPasskeys,
+} from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -16,6 +25,8 @@ function faultText(fault: SignInFault): string {
   const { signIn: text } = texts.value;
   if (fault.kind === 'wait') return text.tooMany(fault.seconds);
   if (fault.kind === 'wrong code') return text.wrongCode;
+  if (fault.kind === 'passkey') return text.needsPasskey;
+  if (fault.kind === 'wrong passkey') return text.wrongPasskey;
   return fault.kind === 'wrong' ? text.wrong : text.failed;
 }
 
@@ -44,6 +55,9 @@ function TextField({ label, name, autocomplete, before = '' }: TextFieldOptions)
   );
 }
 
+/** Suggestions are renewed before their challenge expires after five minutes. */
+const suggestionMs = 240_000;
+
 const focus = (input: HTMLInputElement | null): void => input?.focus();
 
 function CodeField({ label }: { label: string }) {
@@ -53,6 +67,20 @@ function CodeField({ label }: { label: string }) {
       <input class="input" type="text" name="code" required autocomplete="one-time-code" maxLength={32} ref={focus} />
     </label>
   );
+}
+
+/** Signs in with a passkey by a click, or by a suggestion for the field of the name. */
+function PasskeyButton({ onFault }: { onFault: (fault: SignInFault | undefined) => void }) {
+  useEffect(() => {
+    const suggest = async () => {
+      if (await suggestsPasskeys()) onFault(await signInWithPasskey(true));
+    };
+    void suggest();
+    const timer = setInterval(() => void suggest(), suggestionMs);
+    return () => clearInterval(timer);
+  }, []);
+  const choose = async () => onFault(await signInWithPasskey());
+  return <Button onClick={() => void choose()}>{texts.value.signIn.withPasskey}</Button>;
 }
 
 /** The form for a name and a password. @param person who was signed in before, whose names are filled in */
@@ -90,7 +118,7 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
         onChoose={(one) => assign(kind, one)}
       />
       {kind.value === 'operator' ? (
-        <TextField label={text.name} name="name" autocomplete="username" before={operator?.name} />
+        <TextField label={text.name} name="name" autocomplete="username webauthn" before={operator?.name} />
       ) : (
         <>
           <TextField label={text.application} name="appId" autocomplete="organization" before={user?.appId} />
@@ -107,6 +135,7 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
         {isSending.value && <span class="spinner" />}
         {text.submit}
       </Button>
+      {kind.value === 'operator' && supportsPasskeys() && <PasskeyButton onFault={(one) => assign(fault, one)} />}
     </form>
   );
 }
