@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findRemovedSettings, readConfig } from './config.ts';
+import { findRemovedSettings, oidcProviders, readConfig } from './config.ts';
 import { settingsTable } from './settings.ts';
 
 it('names each invalid setting once, with the rule that it breaks', () => {
@@ -49,6 +49,36 @@ it('ignores variables that are not settings, and finds those that earlier versio
     UPLOAD_BATCH_MS: '1',
   };
   expect(findRemovedSettings(environment)).toEqual(['SESSION_SECONDS', 'TRIPS_PAUSE_MS_FILE']);
+});
+
+it('names the member of a malformed identity provider, and none of its secrets', () => {
+  const provider = { id: 'a', name: 'A', issuer: 'https://a.example', clientId: 'c', clientSecret: 'planted' };
+  const one = { ...provider, roles: 'staff=viewer' };
+  const other = { ...one, id: 'b', issuer: 'https://b.example' };
+  const read = (value: unknown) =>
+    readConfig({
+      PUBLIC_URL: 'https://fleet.example',
+      OIDC_PROVIDERS: typeof value === 'string' ? value : JSON.stringify(value),
+    });
+  const faults = [
+    ['[{ "clientSecret": "planted"', 'OIDC_PROVIDERS: must be a JSON array'],
+    [{}, 'OIDC_PROVIDERS: must be an array'],
+    [[provider], 'OIDC_PROVIDERS: 0.roles is missing'],
+    [[{ ...one, roles: 'staff=owner' }], 'OIDC_PROVIDERS: 0.roles '],
+    [[{ ...one, id: 'callback' }], 'OIDC_PROVIDERS: 0.id '],
+    [[{ ...one, secret: 'planted' }], 'OIDC_PROVIDERS: 0.secret is not a known field'],
+    [[one, { ...other, id: 'a' }], 'OIDC_PROVIDERS: every id must be unique'],
+    [[one, { ...other, issuer: one.issuer }], 'OIDC_PROVIDERS: every issuer must be unique'],
+  ] as const;
+  for (const [value, fault] of faults) {
+    expect(() => read(value)).toThrow(fault);
+    expect(() => read(value)).not.toThrow('planted');
+  }
+  expect(oidcProviders(read([one, other])).map(({ id, scope }) => [id, scope])).toEqual([
+    ['a', 'openid profile email'],
+    ['b', 'openid profile email'],
+  ]);
+  expect(() => readConfig({ OIDC_PROVIDERS: JSON.stringify([one]) })).toThrow('PUBLIC_URL: is required');
 });
 
 it('names networks that are malformed', () => {

@@ -6,7 +6,7 @@ import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { networkFaults } from './network-address.ts';
 import { isRedisCluster, redisUrlFault } from './redis-url.ts';
-import { removedSettings, Settings, serviceDatabaseNames } from './settings.ts';
+import { OidcProviders, removedSettings, Settings, serviceDatabaseNames } from './settings.ts';
 
 /** All settings, validated and frozen. */
 export type Config = Readonly<Static<typeof Settings>> & { readonly LOG_LEVEL: string };
@@ -113,6 +113,7 @@ const partners = {
   OIDC_CLIENT_ID: 'OIDC_CLIENT_SECRET',
   OIDC_CLIENT_SECRET: 'OIDC_ROLES',
   OIDC_ROLES: 'PUBLIC_URL',
+  OIDC_PROVIDERS: 'PUBLIC_URL',
   MQTT_TLS_CERTIFICATE: 'MQTT_TLS_KEY',
   MQTT_TLS_CLIENT_CRL: 'MQTT_TLS_CLIENT_CA',
   HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',
@@ -159,9 +160,45 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const settings = Value.Convert(Settings, Value.Default(Settings, withoutFractions(given)));
   const faults = settingFaults(settings);
   faults.push(...networkFaults(given), ...mapFaults(given));
-  faults.push(...missingPartners(given), ...redisFaults(given));
+  faults.push(...missingPartners(given), ...redisFaults(given), ...providerFaults(given));
   if (faults.length > 0) throw new InvalidSettings(faults);
   return Object.freeze({ ...(settings as Config), ...hashTagOf(settings as Config) });
+}
+
+/** An identity provider of operators. */
+export type OidcProvider = Required<Static<typeof OidcProviders>[number]>;
+
+/** Lists the providers of OIDC_PROVIDERS after the one of OIDC_ISSUER, whose id is `provider`. */
+export function oidcProviders(config: Config): OidcProvider[] {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret, OIDC_ROLES: roles } = config;
+  const { OIDC_NAME: name, OIDC_SCOPE: scope, OIDC_PROVIDERS = '[]' } = config;
+  const further = (JSON.parse(OIDC_PROVIDERS) as Static<typeof OidcProviders>).map((one) => ({ scope, ...one }));
+  if (!issuer || !clientId || !clientSecret || !roles) return further;
+  return [{ id: 'provider', name, issuer, clientId, clientSecret, scope, roles }, ...further];
+}
+
+/** Checks OIDC_PROVIDERS; faults name no values, which include secrets. */
+function providerFaults({ OIDC_PROVIDERS: text, OIDC_ISSUER }: Readonly<Record<string, string>>): string[] {
+  if (text === undefined) return [];
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    return ['OIDC_PROVIDERS: must be a JSON array'];
+  }
+  const errors = Value.Errors(OidcProviders, list);
+  if (errors.length > 0) {
+    const { field, rule } = describeSchemaFaults(errors);
+    return [`OIDC_PROVIDERS: ${[field, rule].filter((part) => part !== '').join(' ')}`];
+  }
+  const providers = list as Static<typeof OidcProviders>;
+  const areUnique = (values: readonly unknown[]) => new Set(values).size === values.length;
+  return [
+    ...(areUnique(providers.map(({ id }) => id)) ? [] : ['OIDC_PROVIDERS: every id must be unique']),
+    ...(areUnique([OIDC_ISSUER, ...providers.map(({ issuer }) => issuer)])
+      ? []
+      : ['OIDC_PROVIDERS: every issuer must be unique, also among OIDC_ISSUER']),
+  ];
 }
 
 function redisFaults({ REDIS_URL: urls }: Readonly<Record<string, string>>): string[] {

@@ -64,6 +64,28 @@ const retentionOfKind = (defaultValue: number) =>
     '<KIND>_RETENTION_DAYS',
   );
 
+const issuerPattern = '^(https://|http://(localhost|127\\.0\\.0\\.1)[:/]?)';
+const rolesPattern =
+  '^[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?(,[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?)*$';
+
+const required = (pattern: string) => Type.String({ pattern });
+/** The value of OIDC_PROVIDERS; its members are those of the settings for one provider. */
+export const OidcProviders = Type.Array(
+  Type.Object(
+    {
+      /** Part of the redirect URI; the other one names the provider of OIDC_ISSUER. */
+      id: required('^(?!provider$|callback$|logout$)[a-z0-9-]{1,32}$'),
+      name: required('^.{1,64}$'),
+      issuer: required(issuerPattern),
+      clientId: required('.'),
+      clientSecret: required('.'),
+      scope: Type.Optional(required('\\bopenid\\b')),
+      roles: required(rolesPattern),
+    },
+    { additionalProperties: false },
+  ),
+);
+
 /** Every setting by its environment variable. `npm run settings:docs` writes the table of docs/settings.md from it. */
 export const Settings = Type.Object({
   DATABASE_URL: databaseUrl('PostgreSQL with TimescaleDB', { absent: 'embedded' }),
@@ -212,7 +234,7 @@ export const Settings = Type.Object({
     'public address of the platform, for links in messages and of shares, and the only one at which [passkeys](sign-in.md#passkeys) are accepted: `https://fleet.example.com`',
     'none: messages contain no links, and passkeys belong to the host name of the request',
   ),
-  OIDC_ISSUER: optional('^(https://|http://(localhost|127\\.0\\.0\\.1)[:/]?)', {
+  OIDC_ISSUER: optional(issuerPattern, {
     rule: 'must begin with https://',
     absent: 'none: operators sign in with passwords',
     description:
@@ -226,15 +248,13 @@ export const Settings = Type.Object({
     'scopes to request; the ID token must contain the claim `groups`',
     '\\bopenid\\b',
   ),
-  OIDC_ROLES: optional(
-    '^[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?(,[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?)*$',
-    {
-      rule: 'must be GROUP=ROLE or GROUP=ROLE:APPID+APPID, separated by commas',
-      absent: 'none: no operator can sign in through the provider',
-      description:
-        'roles of the groups in the claim `groups`; the first group of this list that an operator belongs to applies: `fleet-admins=administrator,fleet=viewer:app-7f3a+app-b210`',
-    },
-  ),
+  OIDC_ROLES: optional(rolesPattern, {
+    rule: 'must be GROUP=ROLE or GROUP=ROLE:APPID+APPID, separated by commas',
+    absent: 'none: no operator can sign in through the provider',
+    description:
+      'roles of the groups in the claim `groups`; the first group of this list that an operator belongs to applies: `fleet-admins=administrator,fleet=viewer:app-7f3a+app-b210`',
+  }),
+  OIDC_PROVIDERS: anyText('further providers, as a JSON array ([sign-in.md](sign-in.md#several-providers))'),
   SMTP_URL: optional('^smtps?://', {
     rule: 'must begin with smtp:// or smtps://',
     description:

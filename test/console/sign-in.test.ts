@@ -85,13 +85,17 @@ describe.skipIf(!hasBrowser)('signing in with an identity provider', () => {
   it('is offered on the sign-in page, which reports its failure', async () => {
     const settings = { OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'odograph', OIDC_CLIENT_SECRET: 'secret' };
     const more = { OIDC_ROLES: 'staff=viewer', OIDC_NAME: 'Keycloak', PUBLIC_URL: 'http://fleet.example' };
-    const setup = await startConsole({ ...settings, ...more });
+    const partner = { id: 'partner', name: 'Partner', issuer: 'http://127.0.0.1:2', clientId: 'c', clientSecret: 's' };
+    const OIDC_PROVIDERS = JSON.stringify([{ ...partner, roles: 'staff=viewer' }]);
+    const setup = await startConsole({ ...settings, ...more, OIDC_PROVIDERS });
     const { page } = await watchPage(setup.browser, setup.platform.httpUrl);
     await page.goto('/sign-in?failed=provider&next=%2Fvehicles');
     const link = page.getByRole('link', { name: 'Sign in with Keycloak' });
     await link.waitFor();
     await page.getByText('Signing in with Keycloak failed.').waitFor();
     expect(await link.getAttribute('href')).toBe('/v1/x/session/oidc?next=%2Fvehicles');
+    const other = page.getByRole('link', { name: 'Sign in with Partner' });
+    expect(await other.getAttribute('href')).toBe('/v1/x/session/oidc/partner?next=%2Fvehicles');
     expect(await findBarriers(page)).toEqual([]);
     await page.context().close();
     await setup.stop();

@@ -29,8 +29,8 @@ interface GroupRole {
   readonly appIds: readonly string[];
 }
 
-/** Parses OIDC_ROLES: `GROUP=ROLE` or `GROUP=ROLE:APPID+APPID`, separated by commas. */
-export function parseGroupRoles(setting: string): GroupRole[] {
+/** Parses the roles of a provider: `GROUP=ROLE` or `GROUP=ROLE:APPID+APPID`, separated by commas. */
+function parseGroupRoles(setting: string): GroupRole[] {
   return setting.split(',').map((one) => {
     const [, group = '', role = '', appIds] = /^(.+)=(\w+)(?::(.+))?$/.exec(one.trim()) ?? [];
     return { group, role: role as OperatorRole, appIds: appIds?.split('+') ?? [] };
@@ -38,16 +38,16 @@ export function parseGroupRoles(setting: string): GroupRole[] {
 }
 
 /**
- * Creates or updates the operator of an identity, with the role and applications of the first matching group of OIDC_ROLES.
+ * Creates or updates the operator of an identity, with the role and applications of the first matching group.
  * Without a match, the operator is deleted.
- * @throws Failure UNAUTHORIZED without a match; ALREADY_EXISTS if an operator with a password has the name
+ * @throws Failure UNAUTHORIZED without a match; ALREADY_EXISTS if another operator has the name
  */
 export async function admitIdentity(
-  { db, config }: Fleet,
+  { db }: Fleet,
   identity: Identity,
-  address: string,
+  { roles, address }: { readonly roles: string; readonly address: string },
 ): Promise<OperatorAccount & { readonly sid: string | undefined }> {
-  const access = parseGroupRoles(config.OIDC_ROLES ?? '').find(({ group }) => identity.groups.includes(group));
+  const access = parseGroupRoles(roles).find(({ group }) => identity.groups.includes(group));
   const passwordHash = await hashPassword(createSecret());
   // Return failures: throwing would roll back the deletion.
   const result = await db.transaction().execute(async (trx) => {
@@ -64,7 +64,7 @@ export async function admitIdentity(
         await endSignIns(trx, sql`operator_id = ${known.id}`);
         await record('operator.delete');
       }
-      return new Failure('UNAUTHORIZED', "none of the person's groups has a role in OIDC_ROLES");
+      return new Failure('UNAUTHORIZED', "none of the person's groups has a role");
     }
     const { role, appIds } = access;
     const applicationIds: number[] = [];
@@ -103,11 +103,15 @@ async function createIdentity(
   return { id, name, passwordHash };
 }
 
-/** Ends the sessions that belong to a session at the provider; without `sid`, all sessions of the subject. */
+/** Ends the sessions that belong to a session at a provider; without `sid`, all sessions of the subject. */
 export async function endIdentitySessions(
   db: Database,
+  issuer: string,
   { sid, subject }: { readonly sid?: string; readonly subject?: string },
 ): Promise<void> {
   const ofPerson = sql`operator_id in (select id from operator where oidc_subject = ${subject ?? null})`;
-  await endSignIns(db, sid === undefined ? ofPerson : sql`oidc_sid = ${sid}`);
+  // Another provider may use the same identifier.
+  const ofSession = sql`oidc_sid = ${sid ?? null}
+    and operator_id in (select id from operator where starts_with(oidc_subject, ${`${issuer} `}))`;
+  await endSignIns(db, sid === undefined ? ofPerson : ofSession);
 }

@@ -7,30 +7,44 @@ import { toConsolePath } from './oidc.ts';
 import { clientId, clientSecret, startProvider, TestBrowser } from './provider.fixture.ts';
 
 const publicUrl = 'http://fleet.example';
-const port = await freePort();
+const [port, otherPort] = [await freePort(), await freePort()];
 const [admins, viewers] = ['fleet admins', 'viewers'];
 const limitedAppId = `app-${randomUUID()}`;
 const { platform, admin } = await startFleet({
   ...{ OIDC_ISSUER: `http://127.0.0.1:${port}`, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret },
   ...{ PUBLIC_URL: publicUrl, OIDC_NAME: 'Keycloak', OIDC_SCOPE: 'openid profile', SECOND_FACTOR_ROLE: 'viewer' },
   OIDC_ROLES: `${admins}=administrator,${viewers}=viewer,of ${limitedAppId}=operator:${limitedAppId}`,
+  OIDC_PROVIDERS: JSON.stringify([
+    {
+      ...{ id: 'partner', name: 'Partner', issuer: `http://127.0.0.1:${otherPort}`, clientId, clientSecret },
+      ...{ scope: 'openid profile', roles: `${admins}=viewer` },
+    },
+  ]),
 });
 const { db, httpUrl } = platform;
 const provider = await startProvider(port, {
   redirectUri: `${publicUrl}/v1/x/session/oidc/callback`,
   logoutUri: `${httpUrl}/v1/x/session/oidc/logout`,
 });
+const partner = await startProvider(otherPort, {
+  redirectUri: `${publicUrl}/v1/x/session/oidc/partner/callback`,
+  logoutUri: `${httpUrl}/v1/x/session/oidc/partner/logout`,
+});
 const start = `${httpUrl}/v1/x/session/oidc`;
 
-async function signIn(id: string, groups: readonly string[], { name = `name-${id}`, next = '/vehicles?page=2' } = {}) {
-  provider.signsIn(id, { preferred_username: name, groups });
+async function signIn(
+  id: string,
+  groups: readonly string[],
+  { name = `name-${id}`, next = '/vehicles?page=2', at = start } = {},
+) {
+  (at === start ? provider : partner).signsIn(id, { preferred_username: name, groups });
   const browser = new TestBrowser(publicUrl, httpUrl);
-  const address = await browser.open(`${start}?next=${encodeURIComponent(next)}`);
+  const address = await browser.open(`${at}?next=${encodeURIComponent(next)}`);
   const show = async () => (await browser.fetch(`${httpUrl}/v1/x/session`)).json();
   return { browser, address, show, name };
 }
-const logOut = (token: string) =>
-  fetch(`${start}/logout`, {
+const logOut = (token: string, at = start) =>
+  fetch(`${at}/logout`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ logout_token: token }),
@@ -38,8 +52,13 @@ const logOut = (token: string) =>
 const logoutClaims = (more: object) => ({ iss: provider.issuer, aud: clientId, jti: randomUUID(), ...more });
 
 describe('a sign-in at the identity provider', () => {
-  it('is offered under the name of the provider', async () => {
-    expect(await (await fetch(`${httpUrl}/v1/x/session/methods`)).json()).toEqual({ provider: 'Keycloak' });
+  it('is offered under the name of each provider', async () => {
+    expect(await (await fetch(`${httpUrl}/v1/x/session/methods`)).json()).toEqual({
+      providers: [
+        { id: 'provider', name: 'Keycloak', path: '/v1/x/session/oidc' },
+        { id: 'partner', name: 'Partner', path: '/v1/x/session/oidc/partner' },
+      ],
+    });
   });
 
   it('creates the operator with the role of its group, and returns to the requested page', async () => {
@@ -99,6 +118,52 @@ describe('a sign-in at the identity provider', () => {
     ['/vehicles?x=//elsewhere.example', '/vehicles?x=//elsewhere.example'],
   ])('returns to a path of the console only: %s', (next, expected) => {
     expect(toConsolePath(next)).toBe(expected);
+  });
+});
+
+describe('one of several providers', () => {
+  const at = `${start}/partner`;
+
+  it('gives the roles of its own groups, and signs nobody in as the person of another', async () => {
+    const id = randomUUID();
+    const first = await signIn(id, [admins]);
+    const second = await signIn(id, [admins], { at, name: `other-${id}` });
+    const people = await Promise.all([first.show(), second.show()]);
+    expect(people.map(({ name, role }) => [name, role])).toEqual([
+      [first.name, 'administrator'],
+      [second.name, 'viewer'],
+    ]);
+    const taken = await signIn(randomUUID(), [admins], { at, name: first.name });
+    expect([taken.address, (await taken.show()).error]).toEqual(['/sign-in?failed=partner', 'MISSING_TOKEN']);
+  });
+
+  it('cannot complete a sign-in that was started at another', async () => {
+    partner.signsIn(randomUUID(), { preferred_username: `name-${randomUUID()}`, groups: [admins] });
+    const browser = new TestBrowser(publicUrl, httpUrl);
+    let callback = (await browser.fetch(at)).headers.get('location') ?? '';
+    while (!callback.startsWith(publicUrl)) {
+      callback = new URL((await browser.fetch(callback)).headers.get('location') ?? '', callback).href;
+    }
+    const mixed = await browser.fetch(callback.replace('/oidc/partner/', '/oidc/'));
+    expect(mixed.headers.get('location')).toBe('/sign-in?failed=provider');
+  });
+
+  it('ends only the sessions of its own people', async () => {
+    const id = randomUUID();
+    const first = await signIn(id, [viewers]);
+    await db
+      .updateTable('sign_in')
+      .set({ oidc_sid: id })
+      .where('operator_id', '=', db.selectFrom('operator').select('id').where('name', '=', first.name))
+      .execute();
+    for (const claims of [{ sub: id }, { sid: id }]) {
+      const token = await partner.signLogoutToken({ ...logoutClaims(claims), iss: partner.issuer });
+      expect((await logOut(token, at)).status).toBe(200);
+      expect((await logOut(token)).status).toBe(400);
+    }
+    expect((await first.show()).kind).toBe('operator');
+    expect((await logOut(await provider.signLogoutToken(logoutClaims({ sid: id })))).status).toBe(200);
+    expect((await first.show()).error).toBe('INVALID_TOKEN');
   });
 });
 

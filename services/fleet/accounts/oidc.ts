@@ -1,6 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
+import { type OidcProvider, oidcProviders } from '@odograph/runtime/config';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -10,7 +11,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { admitIdentity, endIdentitySessions, type Identity } from './identities.ts';
 import { openSession } from './sign-in.ts';
 
-const path = '/v1/x/session/oidc';
+const basePath = '/v1/x/session/oidc';
 /** The cookie that binds the callback to the browser that started the sign-in. */
 const stateCookie = 'odograph_oidc';
 const signInSeconds = 600;
@@ -20,25 +21,33 @@ const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** The state of a sign-in in progress, stored in Redis. */
 interface PendingSignIn {
+  /** The provider: another one must not complete the sign-in (OAuth 2.0 Security, RFC 9700, 4.4). */
+  readonly id: string;
   readonly verifier: string;
   readonly nonce: string;
   /** The console path to return to. */
   readonly next: string;
 }
 
-/** The configured identity provider. */
-interface Provider {
-  readonly issuer: string;
-  readonly clientId: string;
+/** A configured identity provider. */
+interface Provider extends OidcProvider {
+  /** Path of its routes. */
+  readonly path: string;
   readonly redirectUri: string;
   /** Fetches the provider's metadata once. @throws Failure OVERLOADED if the provider does not respond */
   discover(): Promise<openid.Configuration>;
 }
 
-/** Creates the configured provider, which fetches its metadata on first use; undefined if none is configured. */
-function openProvider({ config }: Fleet): Provider | undefined {
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret, PUBLIC_URL } = config;
-  if (issuer === undefined || clientId === undefined || PUBLIC_URL === undefined) return undefined;
+/** Lists the configured providers with the path of each. */
+const listProviders = ({ config }: Fleet) =>
+  oidcProviders(config).map((one) => ({ ...one, path: one.id === 'provider' ? basePath : `${basePath}/${one.id}` }));
+
+/** Opens a provider, which fetches its metadata on first use. */
+function openProvider(
+  { config: { PUBLIC_URL } }: Fleet,
+  configured: ReturnType<typeof listProviders>[number],
+): Provider {
+  const { issuer, clientId, clientSecret: secret, path } = configured;
   const options = issuer.startsWith('http://') ? { execute: [openid.allowInsecureRequests] } : {};
   let found: Promise<openid.Configuration> | undefined;
   const discover = async () => {
@@ -48,26 +57,35 @@ function openProvider({ config }: Fleet): Provider | undefined {
       throw new Failure('OVERLOADED', 'the identity provider does not respond', { retryAfterSeconds: 5 }, { cause });
     });
   };
-  return { issuer, clientId, redirectUri: new URL(`${path}/callback`, PUBLIC_URL).href, discover };
+  return { ...configured, redirectUri: new URL(`${path}/callback`, PUBLIC_URL).href, discover };
 }
 
 /** Routes of the OpenID Connect sign-in of operators. */
-export const oidc: FleetRoutes = { open: [addMethods, addSignIn, addLogout] };
+export const oidc: FleetRoutes = { open: [addMethods, addProviders] };
 
-function addMethods(http: Http, { config }: Fleet): void {
-  const Methods = Type.Object(
-    { provider: Type.Union([Type.String({ examples: ['Keycloak'] }), Type.Null()]) },
-    { title: 'SignInMethods' },
-  );
+function addMethods(http: Http, fleet: Fleet): void {
+  const Provider = Type.Object({
+    id: Type.String({ examples: ['provider'] }),
+    name: Type.String({ examples: ['Keycloak'] }),
+    path: Type.String({ description: 'starts the sign-in', examples: [basePath] }),
+  });
+  const Methods = Type.Object({ providers: Type.Array(Provider) }, { title: 'SignInMethods' });
+  const providers = listProviders(fleet).map(({ id, name, path }) => ({ id, name, path }));
   const methodsSchema = {
     tags: ['sessions'],
     security: [],
-    summary: 'Get the name of the identity provider for operators; null without one',
+    summary: 'List the identity providers for operators',
     response: answers(Methods),
   };
-  http.get('/v1/x/session/methods', { schema: methodsSchema }, async () => ({
-    provider: config.OIDC_ISSUER === undefined ? null : config.OIDC_NAME,
-  }));
+  http.get('/v1/x/session/methods', { schema: methodsSchema }, async () => ({ providers }));
+}
+
+function addProviders(http: Http, fleet: Fleet): void {
+  for (const configured of listProviders(fleet)) {
+    const provider = openProvider(fleet, configured);
+    addSignIn(http, fleet, provider);
+    addLogout(http, fleet, provider);
+  }
 }
 
 /** Restricts a redirect target to paths of the console, to prevent open redirects. */
@@ -83,7 +101,7 @@ const pendingKey = ({ config }: Fleet, state: string): string =>
 
 function setState(reply: FastifyReply, { redirectUri }: Provider, state: string, maxAgeSeconds: number): void {
   const secure = redirectUri.startsWith('https:') ? '; Secure' : '';
-  const attributes = `Path=${path}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
+  const attributes = `Path=${basePath}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
   reply.header('set-cookie', `${stateCookie}=${state}; ${attributes}`);
 }
 
@@ -92,18 +110,17 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 const readState = ({ headers }: FastifyRequest): string | undefined =>
   new RegExp(`(?:^|; )${stateCookie}=([\\w-]+)`).exec(headers.cookie ?? '')?.[1];
 
-function addSignIn(http: Http, fleet: Fleet): void {
-  const provider = openProvider(fleet);
-  if (provider === undefined) return;
-  const { redis, config } = fleet;
+function addSignIn(http: Http, fleet: Fleet, provider: Provider): void {
+  const { redis } = fleet;
+  const { id, path, roles } = provider;
   // Providers add parameters of their own to the callback.
   const options = { attachValidation: true, schema: { hide: true } };
 
   http.get(path, options, async ({ query }, reply) => {
     const [state, verifier, nonce] = [openid.randomState(), openid.randomPKCECodeVerifier(), openid.randomNonce()];
-    const pending: PendingSignIn = { verifier, nonce, next: toConsolePath(Object(query).next) };
+    const pending: PendingSignIn = { id, verifier, nonce, next: toConsolePath(Object(query).next) };
     const address = openid.buildAuthorizationUrl(await provider.discover(), {
-      ...{ redirect_uri: provider.redirectUri, scope: config.OIDC_SCOPE, state, nonce },
+      ...{ redirect_uri: provider.redirectUri, scope: provider.scope, state, nonce },
       code_challenge: await openid.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
@@ -118,17 +135,15 @@ function addSignIn(http: Http, fleet: Fleet): void {
     try {
       if (stored === null) throw new Error('the sign-in was started in another browser, or has expired');
       const { next, ...checks } = JSON.parse(stored) as PendingSignIn;
-      const account = await admitIdentity(
-        fleet,
-        await findIdentity(provider, request, { ...checks, state }),
-        request.ip,
-      );
+      if (checks.id !== id) throw new Error('the sign-in was started at another provider');
+      const identity = await findIdentity(provider, request, { ...checks, state });
+      const account = await admitIdentity(fleet, identity, { roles, address: request.ip });
       await openSession(fleet, request, reply, { account, method: 'identity provider', oidcSid: account.sid });
       return await reply.redirect(next, 303);
     } catch (err) {
       // Log only the message: the details of the error may contain tokens.
       request.log.warn({ reason: reasonOf(err) }, 'sign-in at the identity provider failed');
-      return reply.redirect('/sign-in?failed=provider', 303);
+      return reply.redirect(`/sign-in?failed=${id}`, 303);
     }
   });
 }
@@ -137,7 +152,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
 async function findIdentity(
   { issuer, redirectUri, discover }: Provider,
   { url }: FastifyRequest,
-  { verifier, nonce, state }: Omit<PendingSignIn, 'next'> & { readonly state: string },
+  { verifier, nonce, state }: Omit<PendingSignIn, 'id' | 'next'> & { readonly state: string },
 ): Promise<Identity> {
   const address = new URL(redirectUri);
   address.search = new URL(url, redirectUri).search;
@@ -156,10 +171,7 @@ async function findIdentity(
 }
 
 /** Adds the back-channel logout, by which the provider ends sessions. */
-function addLogout(http: Http, fleet: Fleet): void {
-  const provider = openProvider(fleet);
-  if (provider === undefined) return;
-  const { redis, config, db } = fleet;
+function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider): void {
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   const verify = async (token: string) => {
     const { jwks_uri } = (await provider.discover()).serverMetadata();
@@ -171,7 +183,7 @@ function addLogout(http: Http, fleet: Fleet): void {
     const { sub, sid, jti = '', nonce, events } = payload;
     if (!(logoutEvent in Object(events)) || nonce !== undefined) throw new Error('not a logout token');
     if (sub === undefined && typeof sid !== 'string') throw new Error('the logout token has neither sub nor sid');
-    const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(jti).toString('base64url')}`;
+    const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(`${provider.issuer} ${jti}`).toString('base64url')}`;
     const isFirst = await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds, 'NX');
     if (isFirst === null) throw new Error('the logout token was replayed');
     return {
@@ -183,13 +195,13 @@ function addLogout(http: Http, fleet: Fleet): void {
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
       done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     );
-    scope.post(`${path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
+    scope.post(`${provider.path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
       const token = String(Object(request.body).logout_token ?? '');
       const ended = await verify(token).catch((err: unknown) => {
         request.log.warn({ reason: reasonOf(err) }, 'logout token rejected');
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
       });
-      await endIdentitySessions(db, ended);
+      await endIdentitySessions(db, provider.issuer, ended);
       return {};
     });
   });

@@ -140,19 +140,22 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
   );
 }
 
-/** Links to the identity provider, if one is configured. */
-function ProviderLink() {
+/** Links to the identity providers. */
+function ProviderLinks() {
   const { signIn: text } = texts.value;
   const { data } = useLoad(() => answerOf(api.GET('/v1/x/session/methods')), []);
-  const name = data?.provider ?? undefined;
-  if (name === undefined) return null;
-  const hasFailed = address.value.query.get('failed') === 'provider';
+  const { providers = [] } = data ?? {};
+  if (providers.length === 0) return null;
+  const failed = providers.find(({ id }) => id === address.value.query.get('failed'));
+  const next = encodeURIComponent(addressAfterSignIn());
   return (
     <div class="sign-in-form">
-      <div role="alert">{hasFailed && <p class="notice wrong">{text.providerFailed(name)}</p>}</div>
-      <a class="button" href={`/v1/x/session/oidc?next=${encodeURIComponent(addressAfterSignIn())}`} data-load>
-        {text.withProvider(name)}
-      </a>
+      <div role="alert">{failed && <p class="notice wrong">{text.providerFailed(failed.name)}</p>}</div>
+      {providers.map(({ id, name, path }) => (
+        <a key={id} class="button" href={`${path}?next=${next}`} data-load>
+          {text.withProvider(name)}
+        </a>
+      ))}
     </div>
   );
 }
@@ -177,7 +180,7 @@ export function SignInScreen() {
         </div>
         <Heading text={texts.value.signIn.title} />
         <SignInForm onSignedIn={() => undefined} />
-        <ProviderLink />
+        <ProviderLinks />
       </main>
     </div>
   );
