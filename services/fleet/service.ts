@@ -30,13 +30,14 @@ import { groups } from './groups/routes.ts';
 import { parking } from './parking.ts';
 import { MapFile } from './places/map-file.ts';
 import { startNaming } from './places/naming.ts';
+import { places } from './places/routes.ts';
 import { shares } from './shares/routes.ts';
 import { sources } from './sources.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
 
 const resources: readonly FleetRoutes[] = [
   ...[...accountRoutes, ...vehicleRoutes, ...deviceRoutes],
-  ...[groups, parking, alarms, shares, sources, gbfs, audit],
+  ...[groups, parking, places, alarms, shares, sources, gbfs, audit],
 ];
 
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */
@@ -69,7 +70,7 @@ export const fleetService: Service<Http> = {
     host.onStop('naming of places', await startNaming({ ...host, db, redis, map }));
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
-      ...{ db, redis, config },
+      ...{ db, redis, config, map },
       changes: new ChangeAnnouncer(redis, host),
       addresses: new Addresses(redis, config),
       sealer: await openSealer(config, 'source tokens'),

@@ -1,11 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { createVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeLatest } from '../../services/query/query.fixture.ts';
-import { findOverflow } from './browser.fixture.ts';
+import { findBarriers, findOverflow } from './browser.fixture.ts';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
 
+/** Liechtenstein. */
+const streets = fileURLToPath(new URL('../../services/platform/demo/map/streets.pmtiles', import.meta.url));
 let setup: ConsoleSetup;
 let vehicleId: string;
 
@@ -29,7 +32,7 @@ async function createVisitor({ platform: { db }, application }: ConsoleSetup): P
 
 describe.skipIf(!hasBrowser)('the console shows the places', () => {
   beforeAll(async () => {
-    setup = await startConsole();
+    setup = await startConsole({ MAP_TILES: streets });
     vehicleId = await createVisitor(setup);
   }, 120_000);
   afterAll(() => setup?.stop());
@@ -53,5 +56,27 @@ describe.skipIf(!hasBrowser)('the console shows the places', () => {
     await page.getByLabel('Place').check();
     await page.getByRole('cell', { name: 'Depot' }).waitFor();
     expect(await findOverflow(page)).toEqual([]);
+  });
+
+  it('that a search on the map finds: own ones while a person types, addresses on Enter', async () => {
+    const { page, errors } = await setup.open('/map', await setup.accountOf('viewer'));
+    const search = page.getByLabel('Search vehicles and places');
+    await search.fill('cust');
+    await page.getByRole('list', { name: 'Places' }).getByText('Customer').waitFor();
+    await search.press('Enter');
+    await page.locator('.maplibregl-marker[title="Customer"]').waitFor();
+    await search.fill('schaan');
+    await page.getByRole('button', { name: 'Search addresses: schaan' }).waitFor();
+    expect(await page.getByRole('list', { name: 'Places' }).innerText()).toBe('');
+    await search.press('Enter');
+    await page.locator('.maplibregl-marker[title="Schaan"]').waitFor();
+    await page.getByRole('list', { name: 'Places' }).getByText('Schaanwald').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await findOverflow(page)).toEqual([]);
+    await search.fill('nowhere at all');
+    await search.press('Enter');
+    await page.getByText('No address found').waitFor();
+    expect(errors).toEqual([]);
   });
 });

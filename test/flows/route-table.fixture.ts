@@ -149,6 +149,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   type: () => 'BOOKING',
   userId: () => 'a driver',
   plate: () => 'ZZ-999-ZZ',
+  q: () => 'a place',
   name: () => 'a place',
   geometry: () => ({
     type: 'Polygon',

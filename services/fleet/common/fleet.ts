@@ -6,6 +6,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
+import type { MapFile } from '../places/map-file.ts';
 import type { LoginLimit } from './login-limit.ts';
 
 /** The connections and settings that all routes of the service share. */
@@ -15,6 +16,7 @@ export interface Fleet {
   readonly config: ResolvedConfig;
   readonly changes: ChangeAnnouncer;
   readonly addresses: Addresses;
+  readonly map: MapFile;
   /** Seals the tokens of sources. */
   readonly sealer: Sealer;
   /** Seals the secrets of second factors. */

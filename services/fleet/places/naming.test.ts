@@ -1,16 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import type { ServerResponse } from 'node:http';
 import { Addresses } from '@odograph/database/addresses';
-import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
-import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { expect, it, onTestFinished } from 'vitest';
-import { fleetService } from '../service.ts';
+import { expect, it } from 'vitest';
+import { sendJson, startEngine, startWith, streets } from './places.fixture.ts';
 
 let place = 0;
 /** Creates a position that no other test uses. */
@@ -19,51 +13,26 @@ const newPosition = () => {
   return { latitude: 40 + place / 100 + process.pid / 1e6, longitude: 7 };
 };
 
-/** Starts a platform, and connects to its Redis. */
-async function startWith(environment: Record<string, string>) {
-  const platform = await startTestPlatform([fleetService], environment);
-  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
-  await once(redis, 'ready');
-  const stop = async () => {
-    redis.disconnect();
-    await platform.stop();
-  };
-  onTestFinished(stop);
-  return { platform, redis, stop };
-}
-
 /** Starts a fake geocoder and a platform that uses it. */
 async function startGeocoding(
   kind: string,
   answer: (url: URL, response: ServerResponse) => void,
   requestsPerSecond = 50,
 ) {
-  const asked: string[] = [];
-  const server = createServer((request: IncomingMessage, response) => {
-    asked.push(request.url ?? '');
-    answer(new URL(request.url ?? '', 'http://geocoder'), response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, asked } = await startEngine(answer);
   const { platform, redis } = await startWith({
-    GEOCODER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/geo`,
+    GEOCODER_URL: `${url}/geo`,
     GEOCODER_KIND: kind,
     GEOCODER_REQUESTS_PER_SECOND: String(requestsPerSecond),
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
   const application = await createApplication(platform.db);
   const vehicleId = await createUnlinkedVehicle(platform.db, application);
   const addresses = new Addresses(redis, platform.config);
   const find = async (position: { latitude: number; longitude: number }, of = vehicleId, waitMs = 0) =>
     (await addresses.find(platform.db, [{ vehicleId: of, ...position }], waitMs))[0];
-  return { ...{ platform, application, vehicleId, asked, find, server } };
+  return { ...{ platform, application, vehicleId, asked, find } };
 }
 
-const json = (response: ServerResponse, body: unknown) => {
-  response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
-};
 const feature = (properties: object) => ({ type: 'FeatureCollection', features: [{ type: 'Feature', properties }] });
 const photon = {
   ...{ osm_id: 1, country: 'France', city: 'Paris', postcode: '75001', street: 'Rue de Rivoli', housenumber: '12' },
@@ -89,7 +58,7 @@ it.each([
     /^\/geo\/v1\/reverse\?point\.lat=4\d\.\d{4}&point\.lon=7\.0000&size=1$/,
   ],
 ] as const)('asks %s in its own wire format, once for a place', async (kind, body, expected, path) => {
-  const { find, asked } = await startGeocoding(kind, (_url, response) => json(response, body));
+  const { find, asked } = await startGeocoding(kind, (_url, response) => sendJson(response, body));
   const position = newPosition();
   expect(await find(position)).toBeUndefined();
   await eventually(async () => expect(await find(position)).toBe(expected));
@@ -99,7 +68,7 @@ it.each([
 
 it('prefers the parking spots and geofences of the application, without a request to the geocoder', async () => {
   const { find, asked, platform, application } = await startGeocoding('photon', (_url, response) =>
-    json(response, feature(photon)),
+    sendJson(response, feature(photon)),
   );
   const [spot, depot, foreign] = [newPosition(), newPosition(), newPosition()];
   const other = await createApplication(platform.db);
@@ -123,7 +92,7 @@ it('prefers the parking spots and geofences of the application, without a reques
 
 it('shares no address between applications, so that no answer shows where others have been', async () => {
   const { find, asked, platform } = await startGeocoding('nominatim', (_url, response) =>
-    json(response, { display_name: 'Here' }),
+    sendJson(response, { display_name: 'Here' }),
   );
   const position = newPosition();
   await find(position);
@@ -143,7 +112,7 @@ it('waits for a missing address only as long as it may', async () => {
   expect(await find(position, vehicleId, 300)).toBeUndefined();
   const found = find(position, vehicleId, 10_000);
   await eventually(async () => expect(held).toHaveLength(1));
-  for (const response of held) json(response, { display_name: 'Here' });
+  for (const response of held) sendJson(response, { display_name: 'Here' });
   expect(await found).toBe('Here');
 });
 
@@ -151,7 +120,7 @@ it('stores an address as one short line of text, and caches that there is none',
   const long = `\u202eA\u0000\n<b>${'x'.repeat(500)}`;
   const unknown = newPosition();
   const { find, asked } = await startGeocoding('nominatim', (url, response) =>
-    json(
+    sendJson(
       response,
       url.searchParams.get('lat') === unknown.latitude.toFixed(4)
         ? { error: 'Unable to geocode' }
@@ -181,7 +150,7 @@ it('omits addresses and counts failures while the geocoder fails, and recovers',
   ];
   let turn = 0;
   const { find, platform } = await startGeocoding('nominatim', (_url, response) => {
-    if (isBack) return json(response, { display_name: 'Here' });
+    if (isBack) return sendJson(response, { display_name: 'Here' });
     faults[turn % faults.length]?.(response);
     turn += 1;
   });
@@ -202,7 +171,7 @@ it('does not exceed the configured rate', async () => {
     'nominatim',
     (_url, response) => {
       times.push(performance.now());
-      json(response, { display_name: 'Here' });
+      sendJson(response, { display_name: 'Here' });
     },
     4,
   );
@@ -213,7 +182,6 @@ it('does not exceed the configured rate', async () => {
 
 it('names places from the map file without a geocoder, and replaces these names once there is one', async () => {
   const vaduz = { latitude: 47.14014, longitude: 9.52143 };
-  const streets = fileURLToPath(new URL('../../platform/demo/map/streets.pmtiles', import.meta.url));
   const { platform, redis, stop } = await startWith({ MAP_TILES: streets });
   const application = await createApplication(platform.db);
   const vehicleId = await createUnlinkedVehicle(platform.db, application);
@@ -222,7 +190,7 @@ it('names places from the map file without a geocoder, and replaces these names 
   await stop();
 
   const { asked, find } = await startGeocoding('nominatim', (_url, response) =>
-    json(response, { display_name: 'Here' }),
+    sendJson(response, { display_name: 'Here' }),
   );
   expect(await find(vaduz, vehicleId)).toBe('Äulestrasse, Vaduz');
   await eventually(async () => expect(await find(vaduz, vehicleId)).toBe('Here'));

@@ -51,6 +51,12 @@ export const SearchIcon = icon(
     <path d="m16 16 4.5 4.5" />
   </>,
 );
+export const PinIcon = icon(
+  <>
+    <path d="M12 21s-6.5-6-6.5-11a6.5 6.5 0 0 1 13 0c0 5-6.5 11-6.5 11z" />
+    <circle cx="12" cy="10" r="2.3" />
+  </>,
+);
 export const CloseIcon = icon(<path d="M6 6l12 12M18 6 6 18" />);
 export const FollowIcon = icon(
   <>

@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals';
-import type { Map as MapLibreMap, PaddingOptions } from 'maplibre-gl';
+import { type Map as MapLibreMap, Marker, type PaddingOptions } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Fleet } from '../../live/fleet.ts';
 import { createBaseMap } from '../../parts/map/base-map.ts';
@@ -9,6 +9,7 @@ import { isDark } from '../../preferences.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetLayer } from './fleet-layer.ts';
+import type { Place } from './places.tsx';
 
 /** Where the map was, for the next time that the screen opens. */
 const lastPlace: { center?: [number, number]; zoom?: number } = {};
@@ -21,6 +22,8 @@ interface FleetMapOptions {
   readonly route: Route;
   /** Counts the requests to show the whole fleet. */
   readonly fit: number;
+  /** A place to show. */
+  readonly place: Place | undefined;
   readonly onPick: (vehicleIds: readonly string[]) => void;
 }
 
@@ -136,6 +139,21 @@ function useSelection(loaded: Loaded | undefined, { fleet, selected }: FleetMapO
   }, [loaded, selected, isKnown]);
 }
 
+const placeZooms = { parking: 16, geofence: 14, address: 14 } as const;
+
+/** Marks a place that a search has found, and brings it into view. */
+function usePlace(loaded: Loaded | undefined, { place }: FleetMapOptions): void {
+  useEffect(() => {
+    if (!loaded || !place) return undefined;
+    const { name, kind, longitude, latitude } = place;
+    const marker = new Marker({ color: paletteOf(isDark()).accent }).setLngLat([longitude, latitude]).addTo(loaded.map);
+    marker.getElement().setAttribute('aria-label', name);
+    marker.getElement().title = name;
+    loaded.map.easeTo({ center: [longitude, latitude], zoom: placeZooms[kind], ...motion() });
+    return () => void marker.remove();
+  }, [loaded, place]);
+}
+
 /** The map with the live vehicles. */
 export function FleetMap(options: FleetMapOptions) {
   const { fleet, hidden, route, onPick } = options;
@@ -144,6 +162,7 @@ export function FleetMap(options: FleetMapOptions) {
   useFit(loaded, options);
   useSelection(loaded, options);
   useFollow(loaded, options);
+  usePlace(loaded, options);
   useEffect(() => loaded?.layer.hide(hidden), [loaded, hidden]);
   useEffect(() => {
     if (!loaded) return;

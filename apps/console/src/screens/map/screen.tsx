@@ -12,6 +12,7 @@ import { type ShownState, shownState } from '../../parts/layout/vehicle-state.ts
 import { address, navigate } from '../../router.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { type Place, PlaceList, usePlaceSearch } from './places.tsx';
 import { useRoute } from './routes.ts';
 import {
   type Found,
@@ -71,6 +72,8 @@ interface MapState {
   readonly stack: Signal<readonly string[]>;
   readonly isFollowing: Signal<boolean>;
   readonly isListHidden: Signal<boolean>;
+  /** A place that a search has found. */
+  readonly place: Signal<Place | undefined>;
   select(vehicleId: string | undefined): void;
   /** Selects a vehicle that may be anywhere, and keeps the map on it. */
   follow(vehicleId: string): void;
@@ -84,6 +87,7 @@ function useMapState(): MapState {
   const stack = useSignal<readonly string[]>([]);
   const isFollowing = useSignal(false);
   const isListHidden = useSignal(false);
+  const place = useSignal<Place | undefined>(undefined);
   const selected = address.value.query.get('vehicle') ?? undefined;
   const select = (vehicleId: string | undefined) => {
     if (vehicleId !== selected) isFollowing.value = false;
@@ -97,7 +101,7 @@ function useMapState(): MapState {
     stack.value = vehicleIds.length > 1 ? vehicleIds : [];
     if (vehicleIds.length <= 1) select(vehicleIds[0]);
   };
-  return { fleet, selected, search, hidden, stack, isFollowing, isListHidden, select, follow, pick };
+  return { fleet, selected, search, hidden, stack, isFollowing, isListHidden, place, select, follow, pick };
 }
 
 /** The vehicles that the list shows, in its order: those of the map, then those found elsewhere. */
@@ -149,20 +153,27 @@ function ListHead(options: ListHeadOptions) {
 
 function SidePanel({ state }: { state: MapState }) {
   const { map: text } = texts.value;
-  const { fleet, selected, search, hidden, isListHidden, select, follow } = state;
+  const { fleet, selected, search, hidden, isListHidden, place, isFollowing, select, follow } = state;
   fleet.watch();
+  const places = usePlaceSearch(search.value.trim());
   const found = useFleetSearch(fleet.isLarge.value ? search.value.trim() : '');
   const vehicles = listVehicles(state, found);
   const counts = countStates(fleet);
   const isCells = fleet.mode.value === 'cells';
   const onSelect = (vehicleId: string) => (found ? follow(vehicleId) : select(vehicleId));
-  const selectFirst = () => {
-    const [first] = vehicles;
-    if (search.value.trim() !== '' && first) onSelect(first.id);
+  const go = (found: Place | undefined) => {
+    isFollowing.value = false;
+    place.value = found;
+  };
+  const goToFirst = async () => {
+    const [vehicle] = vehicles;
+    if (search.value.trim() === '') go(undefined);
+    else if (vehicle) onSelect(vehicle.id);
+    else go(places.places[0] ?? (await places.searchAddresses()));
   };
   return (
     <aside class="map-side" aria-label={text.list}>
-      <SearchField search={search} onSubmit={selectFirst}>
+      <SearchField search={search} onSubmit={() => void goToFirst()}>
         <Button
           kind="icon map-toggle"
           aria-label={isListHidden.value ? text.showList : text.hideList}
@@ -172,6 +183,7 @@ function SidePanel({ state }: { state: MapState }) {
           <ListIcon size={18} />
         </Button>
       </SearchField>
+      <PlaceList search={places} onGo={go} />
       <StateFilters counts={counts} hidden={hidden} />
       <ListHead
         state={state}
@@ -196,7 +208,7 @@ function SidePanel({ state }: { state: MapState }) {
 
 function MapFrame({ state }: { state: MapState }) {
   const { map: text } = texts.value;
-  const { fleet, selected, isFollowing, hidden, select, pick } = state;
+  const { fleet, selected, isFollowing, hidden, place, select, pick } = state;
   const fit = useSignal(0);
   const route = useRoute(selected);
   fleet.watch();
@@ -210,6 +222,7 @@ function MapFrame({ state }: { state: MapState }) {
         hidden={hidden.value}
         route={route.line}
         fit={fit.value}
+        place={place.value}
         onPick={pick}
       />
       <Button

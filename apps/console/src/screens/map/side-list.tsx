@@ -97,8 +97,8 @@ export function SearchField({ search, onSubmit, children }: SearchFieldOptions) 
       <input
         class="input"
         type="search"
-        aria-label={map.searchLabel}
-        placeholder={map.search}
+        aria-label={map.searchAllLabel}
+        placeholder={map.searchAll}
         value={search.value}
         onInput={({ currentTarget }) => assign(search, currentTarget.value)}
         onKeyDown={({ key }) => {

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { onTestFinished } from 'vitest';
+import { fleetService } from '../service.ts';
+
+/** The map file of the demo: Liechtenstein. */
+export const streets = fileURLToPath(new URL('../../platform/demo/map/streets.pmtiles', import.meta.url));
+
+/** Starts a platform, and connects to its Redis. */
+export async function startWith(environment: Record<string, string>) {
+  const platform = await startTestPlatform([fleetService], environment);
+  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
+  await once(redis, 'ready');
+  const stop = async () => {
+    redis.disconnect();
+    await platform.stop();
+  };
+  onTestFinished(stop);
+  return { platform, redis, stop };
+}
+
+/** Starts a local server in place of a geocoder or router. @returns its address, and the paths of its requests */
+export async function startEngine(answer: (url: URL, response: ServerResponse, body: string) => void) {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    asked.push(request.url ?? '');
+    answer(new URL(request.url ?? '', 'http://engine'), response, Buffer.concat(chunks).toString());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+/** Answers a request with JSON. */
+export const sendJson = (response: ServerResponse, body: unknown) => {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+};

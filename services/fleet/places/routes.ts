@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Viewer } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { type GeofencePoint, unwrapRing } from '@odograph/contracts/geofences';
+import type { Database } from '@odograph/database/database';
+import type { Http } from '@odograph/http/http';
+import { answers, text, word } from '@odograph/http/schemas';
+import { sql } from 'kysely';
+import Type, { type Static } from 'typebox';
+import { ofApplications, seesVehicles } from '../alarms/geofences.ts';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { maxFound, searchGeocoder, takeTurn } from './geocoder.ts';
+
+const maxOwnPlaces = 5;
+const turnWaitMs = 3000;
+const turnPollMs = 100;
+
+const degrees = (example: number) => Type.Number({ description: 'decimal degrees', examples: [example] });
+const Place = Type.Object(
+  {
+    kind: word(['parking', 'geofence', 'address'], { description: 'address: from the geocoder or the map file' }),
+    name: Type.String({ examples: ['Depot'] }),
+    latitude: degrees(48.8566),
+    longitude: degrees(2.3522),
+  },
+  { title: 'Place' },
+);
+type Place = Static<typeof Place>;
+
+const Places = Type.Object(
+  {
+    places: Type.Array(Place),
+    source: word(['geocoder', 'map', 'none'], { description: 'what `address=true` searches' }),
+  },
+  { title: 'Places' },
+);
+
+const PlaceSearch = Type.Object({
+  q: text(1, 200, { description: 'a name or a part of it, or an address', examples: ['Depot'] }),
+  address: Type.Optional(
+    Type.Boolean({
+      description: 'searches the geocoder, else the map file, instead of own places; the geocoder gets `q`',
+    }),
+  ),
+});
+
+/** Returns the middle of the points of a GeoJSON geometry. */
+function middleOf(geometry: { readonly coordinates: unknown }): { latitude: number; longitude: number } {
+  const points = unwrapRing([geometry.coordinates].flat(3).flatMap(pairs));
+  const middle = (values: number[]) => (Math.min(...values) + Math.max(...values)) / 2;
+  const [longitude, latitude] = [middle(points.map(([x]) => x)), middle(points.map(([, y]) => y))];
+  return { latitude, longitude: longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude };
+}
+const pairs = (value: unknown, index: number, all: readonly unknown[]): GeofencePoint[] =>
+  index % 2 === 0 ? [[Number(value), Number(all[index + 1])]] : [];
+
+/** Finds parking spots and geofences whose name contains a text, in any case. */
+async function findOwnPlaces(db: Database, viewer: Viewer, search: string): Promise<Place[]> {
+  const matches = sql`strpos(lower(name), lower(${search}))`;
+  const { rows } = await sql<{ kind: Place['kind']; name: string; geometry: { coordinates: unknown } }>`
+    with place as (
+      select application_id, 'parking' as kind, name, jsonb_build_object('coordinates',
+        jsonb_build_array(longitude, latitude)) as geometry from parking where latitude is not null
+      union all select application_id, 'geofence', name, geometry from geofence)
+    select kind, name, geometry from place
+    where ${ofApplications('place.application_id', viewer)} and ${seesVehicles(viewer)} and ${matches} > 0
+    order by ${matches}, name limit ${maxOwnPlaces}`.execute(db);
+  return rows.map(({ kind, name, geometry }) => ({ kind, name, ...middleOf(geometry) }));
+}
+
+/** Waits for a turn of the geocoder. @throws Failure TOO_MANY_REQUESTS after 3 s, OVERLOADED without Redis */
+async function awaitTurn({ redis, config }: Fleet): Promise<void> {
+  const isTaken = () =>
+    takeTurn(redis, config).catch((cause: unknown) => {
+      throw new Failure('OVERLOADED', 'the geocoder cannot be asked', { retryAfterSeconds: 5 }, { cause });
+    });
+  for (const endMs = performance.now() + turnWaitMs; !(await isTaken()); await delay(turnPollMs)) {
+    if (performance.now() > endMs) {
+      throw new Failure('TOO_MANY_REQUESTS', 'the geocoder is busy', { retryAfterSeconds: 1 });
+    }
+  }
+}
+
+/** Searches the geocoder, else the map file. @throws Failure TOO_MANY_REQUESTS, OVERLOADED */
+async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
+  const { config, map } = fleet;
+  if (config.GEOCODER_URL !== undefined) await awaitTurn(fleet);
+  try {
+    const found =
+      config.GEOCODER_URL === undefined
+        ? ((await (await map.open())?.find(search, maxFound)) ?? [])
+        : await searchGeocoder(config, search);
+    return found.map((place) => ({ kind: 'address', ...place }));
+  } catch (cause) {
+    throw new Failure('OVERLOADED', 'places cannot be searched', { retryAfterSeconds: 5 }, { cause });
+  }
+}
+
+async function sourceOf({ config, map }: Fleet): Promise<Static<typeof Places>['source']> {
+  if (config.GEOCODER_URL !== undefined) return 'geocoder';
+  return (await map.open()) === undefined ? 'none' : 'map';
+}
+
+function addSearch(http: Http, fleet: Fleet): void {
+  http.get(
+    '/v1/x/places',
+    {
+      schema: {
+        tags: ['live'],
+        summary: 'Search own places by name: parking spots and geofences; or addresses',
+        querystring: PlaceSearch,
+        response: answers(Places),
+      },
+    },
+    async ({ viewer, query: { q, address = false } }) => ({
+      places: await (address ? findAddresses(fleet, q.trim()) : findOwnPlaces(fleet.db, viewer, q.trim())),
+      source: await sourceOf(fleet),
+    }),
+  );
+}
+
+/** The search for places of the console's map (docs/addresses.md). */
+export const places: FleetRoutes = { viewer: [addSearch] };
