@@ -279,6 +279,20 @@ export const Settings = Type.Object({
     1,
     100,
   ),
+  ROUTER_URL: httpUrl(
+    'router that snaps trips to roads and estimates the arrival of [shares](shares.md): `http://127.0.0.1:5000` ([routing.md](routing.md))',
+  ),
+  ROUTER_KIND: Type.Enum(['osrm', 'valhalla'], {
+    default: 'osrm',
+    description: 'API of the router: osrm or valhalla',
+  }),
+  ROUTER_REQUESTS_PER_SECOND: whole(
+    1,
+    'limit for all processes together; public servers permit one',
+    undefined,
+    1,
+    100,
+  ),
   ALERT_EMAIL: optional('^[^\\s<>@,]+@[A-Za-z0-9.-]+$', {
     rule: 'must be an e-mail address',
     description:

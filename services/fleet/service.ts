@@ -31,13 +31,14 @@ import { parking } from './parking.ts';
 import { MapFile } from './places/map-file.ts';
 import { startNaming } from './places/naming.ts';
 import { places } from './places/routes.ts';
+import { routing } from './routing/routes.ts';
 import { shares } from './shares/routes.ts';
 import { sources } from './sources.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
 
 const resources: readonly FleetRoutes[] = [
   ...[...accountRoutes, ...vehicleRoutes, ...deviceRoutes],
-  ...[groups, parking, places, alarms, shares, sources, gbfs, audit],
+  ...[groups, parking, places, routing, alarms, shares, sources, gbfs, audit],
 ];
 
 /** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */
@@ -59,7 +60,7 @@ async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
 export const fleetService: Service<Http> = {
   name: 'fleet',
   async start(host) {
-    const { config, limits, http, adminToken } = host;
+    const { config, limits, http, logger, adminToken } = host;
     const db = openDatabase({ url: config.DATABASE_URL, name: 'fleet', size: config.DATABASE_POOL_SIZE });
     host.onStop('fleet database', () => db.destroy());
     const redis = await openRedis(host);
@@ -70,7 +71,7 @@ export const fleetService: Service<Http> = {
     host.onStop('naming of places', await startNaming({ ...host, db, redis, map }));
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
-      ...{ db, redis, config, map },
+      ...{ db, redis, config, logger, map },
       changes: new ChangeAnnouncer(redis, host),
       addresses: new Addresses(redis, config),
       sealer: await openSealer(config, 'source tokens'),

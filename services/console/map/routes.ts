@@ -21,6 +21,7 @@ const MapSettings = Type.Object(
     ),
     attribution: Type.String({ description: 'to be shown on the map', examples: ['© OpenStreetMap contributors'] }),
     fault: Type.Optional(Type.String({ description: 'why the map file cannot be used', examples: ['is truncated'] })),
+    hasRouter: Type.Optional(Type.Literal(true, { description: 'trips can be snapped to roads' })),
     setting: Type.Optional(word(mapSettings, { description: 'the setting that selects the map' })),
     file: Type.Optional(
       Type.Object({
@@ -72,7 +73,7 @@ async function settingsOf(config: MapConfig, file: PmtilesFile): Promise<MapSett
 }
 
 /** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of its file. */
-export function mapRoutes(config: MapConfig, file: PmtilesFile): RoutePlugin {
+export function mapRoutes(config: MapConfig & Pick<Config, 'ROUTER_URL'>, file: PmtilesFile): RoutePlugin {
   return (http) => {
     http.get(
       '/v1/x/map',
@@ -83,7 +84,10 @@ export function mapRoutes(config: MapConfig, file: PmtilesFile): RoutePlugin {
           response: answers(MapSettings),
         },
       },
-      () => settingsOf(config, file),
+      async () => ({
+        ...(await settingsOf(config, file)),
+        ...(config.ROUTER_URL !== undefined && { hasRouter: true as const }),
+      }),
     );
     http.route({
       method: ['GET', 'HEAD'],

@@ -3,6 +3,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
@@ -14,6 +15,7 @@ export interface Fleet {
   readonly db: Kysely<Tables>;
   readonly redis: Redis;
   readonly config: ResolvedConfig;
+  readonly logger: Logger;
   readonly changes: ChangeAnnouncer;
   readonly addresses: Addresses;
   readonly map: MapFile;

@@ -1,17 +1,12 @@
 import type { Position } from '@odograph/database/addresses';
 import type { Config } from '@odograph/runtime/config';
-import { platformVersion } from '@odograph/runtime/platform-version';
 import type { Redis } from '@odograph/runtime/redis';
+import { askEngine, elementsOf, type Members, membersOf, type Turns, textOf } from '../common/engine.ts';
 
-const requestTimeoutMs = 5000;
 const maxAnswerBytes = 64 * 1024;
 const maxAddressLength = 200;
 /** Places of a search. */
 export const maxFound = 5;
-
-type Members = Readonly<Record<string, unknown>>;
-const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const joinTexts = (separator: string, ...texts: unknown[]): string => texts.map(textOf).filter(Boolean).join(separator);
 
@@ -26,10 +21,8 @@ interface Found {
 const featuresIn =
   (addressOf: (properties: Members) => string) =>
   (answer: unknown): Found[] => {
-    const { features } = membersOf(answer);
-    return (Array.isArray(features) ? features : []).map((feature: unknown) => {
-      const { coordinates } = membersOf(membersOf(feature)['geometry']);
-      const [longitude, latitude]: unknown[] = Array.isArray(coordinates) ? coordinates : [];
+    return elementsOf(membersOf(answer)['features']).map((feature) => {
+      const [longitude, latitude] = elementsOf(membersOf(membersOf(feature)['geometry'])['coordinates']);
       return { address: addressOf(membersOf(membersOf(feature)['properties'])), latitude, longitude };
     });
   };
@@ -89,57 +82,26 @@ const toLine = (text: string): string =>
     .trim()
     .slice(0, maxAddressLength);
 
-/** Reads a JSON response. @throws Error for an unexpected status, size or format */
-async function readAnswer(response: Response): Promise<unknown> {
-  if (!response.ok) throw new Error(`the geocoder responded with status ${response.status}`);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the response of the geocoder exceeds ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString());
-}
-
-async function request(
-  { GEOCODER_URL: url = '' }: GeocoderConfig,
-  path: string,
-  query: Readonly<Record<string, string>>,
-  stopping?: AbortSignal,
-): Promise<unknown> {
-  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
-  for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
-  const response = await fetch(target, {
-    headers: { accept: 'application/json', 'user-agent': `Odograph/${platformVersion()}` },
-    redirect: 'error',
-    signal: AbortSignal.any([...(stopping ? [stopping] : []), AbortSignal.timeout(requestTimeoutMs)]),
-  });
-  return readAnswer(response);
-}
-
-/** Takes the next turn of all processes together, if it has come. @throws if Redis is unavailable */
-export async function takeTurn(redis: Redis, config: GeocoderConfig): Promise<boolean> {
-  const pauseMs = Math.ceil(1000 / config.GEOCODER_REQUESTS_PER_SECOND);
-  return (await redis.set(`${config.QUEUE_PREFIX}:addresses:turn`, '1', 'PX', pauseMs, 'NX')) !== null;
-}
+/** The turns of the geocoder. */
+export const geocoderTurns = (redis: Redis, config: GeocoderConfig): Turns => ({
+  ...{ redis, key: `${config.QUEUE_PREFIX}:addresses:turn`, perSecond: config.GEOCODER_REQUESTS_PER_SECOND },
+});
 
 /** Requests the address of a position. @returns undefined if there is none @throws Error if the request fails */
 export async function askGeocoder(
-  config: GeocoderConfig,
+  { GEOCODER_URL: url = '', GEOCODER_KIND: kind }: GeocoderConfig,
   { latitude, longitude }: Position,
   stopping: AbortSignal,
 ): Promise<string | undefined> {
-  const [path, query, read] = kinds[config.GEOCODER_KIND].reverse;
-  const answer = await request(config, path, query(latitude.toFixed(4), longitude.toFixed(4)), stopping);
-  return toLine(read(answer)[0]?.address ?? '') || undefined;
+  const [path, queryOf, read] = kinds[kind].reverse;
+  const query = queryOf(latitude.toFixed(4), longitude.toFixed(4));
+  return toLine(read(await askEngine({ url, path, query, maxAnswerBytes, stopping }))[0]?.address ?? '') || undefined;
 }
 
 /** Searches places by a text, at most 5. @throws Error if the request fails */
-export async function searchGeocoder(config: GeocoderConfig, text: string) {
-  const [path, query, read] = kinds[config.GEOCODER_KIND].search;
-  const answer = await request(config, path, query(text));
-  return read(answer)
+export async function searchGeocoder({ GEOCODER_URL: url = '', GEOCODER_KIND: kind }: GeocoderConfig, text: string) {
+  const [path, queryOf, read] = kinds[kind].search;
+  return read(await askEngine({ url, path, query: queryOf(text), maxAnswerBytes }))
     .slice(0, maxFound)
     .flatMap(({ address, latitude, longitude }) => {
       const name = toLine(address);

@@ -12,7 +12,8 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
-import { askGeocoder, takeTurn } from './geocoder.ts';
+import { takeTurn } from '../common/engine.ts';
+import { askGeocoder, geocoderTurns } from './geocoder.ts';
 import type { MapFile } from './map-file.ts';
 
 /** Cells are queued for this long after a process has announced that it names them. */
@@ -81,7 +82,7 @@ type Name = (options: NamingOptions, announce: () => Promise<void>, stopping: Ab
 const nameByGeocoder: Name = async ({ db, redis, config }, announce, stopping) => {
   await announce();
   const key = addressQueueKey(config.QUEUE_PREFIX);
-  if ((await redis.exists(key)) === 0 || !(await takeTurn(redis, config))) return false;
+  if ((await redis.exists(key)) === 0 || !(await takeTurn(geocoderTurns(redis, config)))) return false;
   const [wanted] = await redis.zpopmax(key);
   if (wanted === undefined) return false;
   const cell = parseCell(wanted);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -27,11 +28,10 @@ export async function startWith(environment: Record<string, string>) {
 /** Starts a local server in place of a geocoder or router. @returns its address, and the paths of its requests */
 export async function startEngine(answer: (url: URL, response: ServerResponse, body: string) => void) {
   const asked: string[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    asked.push(request.url ?? '');
-    answer(new URL(request.url ?? '', 'http://engine'), response, Buffer.concat(chunks).toString());
+  const server = createServer((request, response) => {
+    const { url = '' } = request;
+    asked.push(url);
+    void text(request).then((body) => answer(new URL(url, 'http://engine'), response, body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

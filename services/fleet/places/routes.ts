@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Viewer } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { type GeofencePoint, unwrapRing } from '@odograph/contracts/geofences';
@@ -8,12 +7,11 @@ import { answers, text, word } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { ofApplications, seesVehicles } from '../alarms/geofences.ts';
+import { awaitTurn } from '../common/engine.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { maxFound, searchGeocoder, takeTurn } from './geocoder.ts';
+import { geocoderTurns, maxFound, searchGeocoder } from './geocoder.ts';
 
 const maxOwnPlaces = 5;
-const turnWaitMs = 3000;
-const turnPollMs = 100;
 
 const degrees = (example: number) => Type.Number({ description: 'decimal degrees', examples: [example] });
 const Place = Type.Object(
@@ -68,23 +66,10 @@ async function findOwnPlaces(db: Database, viewer: Viewer, search: string): Prom
   return rows.map(({ kind, name, geometry }) => ({ kind, name, ...middleOf(geometry) }));
 }
 
-/** Waits for a turn of the geocoder. @throws Failure TOO_MANY_REQUESTS after 3 s, OVERLOADED without Redis */
-async function awaitTurn({ redis, config }: Fleet): Promise<void> {
-  const isTaken = () =>
-    takeTurn(redis, config).catch((cause: unknown) => {
-      throw new Failure('OVERLOADED', 'the geocoder cannot be asked', { retryAfterSeconds: 5 }, { cause });
-    });
-  for (const endMs = performance.now() + turnWaitMs; !(await isTaken()); await delay(turnPollMs)) {
-    if (performance.now() > endMs) {
-      throw new Failure('TOO_MANY_REQUESTS', 'the geocoder is busy', { retryAfterSeconds: 1 });
-    }
-  }
-}
-
 /** Searches the geocoder, else the map file. @throws Failure TOO_MANY_REQUESTS, OVERLOADED */
 async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
   const { config, map } = fleet;
-  if (config.GEOCODER_URL !== undefined) await awaitTurn(fleet);
+  if (config.GEOCODER_URL !== undefined) await awaitTurn(geocoderTurns(fleet.redis, config), 'geocoder');
   try {
     const found =
       config.GEOCODER_URL === undefined

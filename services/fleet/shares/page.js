@@ -13,6 +13,7 @@ const texts = {
     speed: 'Speed',
     heading: 'Heading',
     time: 'Last position',
+    arrival: 'Estimated arrival',
     open: 'Open in the map application',
     winds: ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west'],
     drawing: 'Position and trail, north is up',
@@ -30,6 +31,7 @@ const texts = {
     speed: 'Vitesse',
     heading: 'Cap',
     time: 'Dernière position',
+    arrival: 'Arrivée estimée',
     open: 'Ouvrir dans l’application de cartes',
     winds: ['nord', 'nord-est', 'est', 'sud-est', 'sud', 'sud-ouest', 'ouest', 'nord-ouest'],
     drawing: 'Position et trace, le nord est en haut',
@@ -88,7 +90,7 @@ function draw(position) {
 }
 
 /** Lists what is known; text from the platform is only ever set as text. */
-function listFacts({ latitude, longitude, speedKmh, headingDegrees, time, ageSeconds }, gridMetres) {
+function listFacts({ latitude, longitude, speedKmh, headingDegrees, time, ageSeconds }, { gridMetres, arrivalAt }) {
   const wind = text.winds[Math.round((headingDegrees ?? 0) / 45) % 8];
   const age = ageSeconds === undefined ? moment(time) : ago(ageSeconds + (Date.now() - answeredAtMs) / 1000);
   const facts = [
@@ -97,6 +99,7 @@ function listFacts({ latitude, longitude, speedKmh, headingDegrees, time, ageSec
     [text.speed, speedKmh !== undefined && `${number(speedKmh)} km/h`],
     [text.heading, speedKmh > 0 && headingDegrees !== undefined && `${wind} (${number(headingDegrees)}°)`],
     [text.time, age],
+    [text.arrival, arrivalAt && moment(arrivalAt)],
   ];
   byId('facts').replaceChildren(
     ...facts
@@ -112,7 +115,7 @@ function listFacts({ latitude, longitude, speedKmh, headingDegrees, time, ageSec
 }
 
 function show() {
-  const { kind, name, until, isPrivate, position, gridMetres } = answered;
+  const { kind, name, until, isPrivate, position } = answered;
   byId('name').textContent = name || 'Odograph';
   document.title = name || 'Odograph';
   byId('shown').hidden = position === undefined;
@@ -120,7 +123,7 @@ function show() {
   byId('status').textContent = `${text[kind]} ${moment(until)}${position === undefined ? missing : ''}`;
   if (position === undefined) return;
   draw(position);
-  listFacts(position, gridMetres);
+  listFacts(position, answered);
   const place = `${position.latitude},${position.longitude}`;
   // Only applications of Apple do not know geo: links.
   const isApple = /iPhone|iPad|Macintosh/.test(navigator.userAgent);

@@ -210,6 +210,7 @@ export interface OpenShare extends Creation {
   /** Null for a live share. */
   readonly shownUntil: string | null;
   readonly gridMetres: number | null;
+  readonly place: { readonly latitude: number; readonly longitude: number } | null;
 }
 
 /** Finds the share of a token unless it has ended. Records the end, so that it cannot become active again. */
@@ -219,6 +220,8 @@ export async function findOpenShare(db: Database, token: string): Promise<OpenSh
     sql<OpenShare & { isOpen: boolean }>`select share.id, share.application_id as "applicationId",
       share.vehicle_id as "vehicleId", share.user_id as "userId", ends_at as "endsAt", ${isoTime('shown_from', 'microseconds')} as "shownFrom",
       ${isoTime('shown_until', 'microseconds')} as "shownUntil", grid_metres as "gridMetres",
+      case when place_latitude is not null then jsonb_build_object('latitude', place_latitude, 'longitude', place_longitude)
+        end as place,
       concat_ws(' ', nullif(vehicle.brand, ''), nullif(vehicle.model, '')) as name, ${isOpen} as "isOpen"
       from share join vehicle on vehicle.id = share.vehicle_id where token_sha256 = ${hashSecret(token)}`,
   );

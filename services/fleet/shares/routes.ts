@@ -15,6 +15,7 @@ import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { nextPage } from '../alarms/routes.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { findArrival } from './arrival.ts';
 import { showShare } from './positions.ts';
 import * as queries from './queries.ts';
 import * as schemas from './schemas.ts';
@@ -117,7 +118,8 @@ function addList(http: Http, { db }: Fleet): void {
 const maxRequestsPerMinute = 300;
 const maxAddresses = 10_000;
 
-function addSharedVehicle(http: Http, { db }: Fleet): void {
+function addSharedVehicle(http: Http, fleet: Fleet): void {
+  const { db } = fleet;
   const requests = new WindowCounter(60_000, maxAddresses);
   const schema = {
     ...route,
@@ -142,7 +144,8 @@ function addSharedVehicle(http: Http, { db }: Fleet): void {
       const origin = { chain: share.applicationId, actor: `share:${share.id}`, address: ip };
       await auditChange(db, origin, 'share.view', `share:${share.id}`);
     }
-    return shown;
+    const arrivalAt = await findArrival(fleet, share, shown);
+    return arrivalAt === undefined ? shown : { ...shown, arrivalAt };
   });
 }
 

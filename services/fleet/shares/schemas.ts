@@ -121,6 +121,7 @@ export const SharedVehicle = Type.Object(
           'positions since the share was created, of the last 24 hours and at most 500; with the parameter `after`, only newer ones',
       },
     ),
+    arrivalAt: Type.Optional(moment('estimated arrival at the place of the share, by a router')),
     after: moment('time of the newest position of the trail, for the next request'),
   },
   { title: 'SharedVehicle' },

@@ -23,10 +23,17 @@ export function addRouteLayer(map: MapLibreMap, { accent, surface }: MapPalette)
 /** Draws a route in place of the one before; an empty one draws nothing. */
 export const drawRoute = (map: MapLibreMap, route: Route): void => drawLines(map, [route]);
 
+/** Adds a dashed line for what a router has computed, above the route. */
+export function addSnappedLayer(map: MapLibreMap, { moving }: MapPalette): void {
+  map.addSource('snapped', { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
+  const paint = { 'line-color': moving, 'line-width': 3, 'line-dasharray': [2, 1.5] };
+  map.addLayer({ id: 'snapped', type: 'line', source: 'snapped', paint });
+}
+
 /** Draws a route in parts, between which nothing is known, in place of the one before. */
-export function drawLines(map: MapLibreMap, lines: readonly Route[]): void {
+export function drawLines(map: MapLibreMap, lines: readonly Route[], source: 'route' | 'snapped' = 'route'): void {
   const features = lines.filter(({ length }) => length > 1).map(lineOf);
-  void map.getSource<GeoJSONSource>('route')?.setData({ type: 'FeatureCollection', features });
+  void map.getSource<GeoJSONSource>(source)?.setData({ type: 'FeatureCollection', features });
 }
 
 /** The bounds of a route; undefined for an empty one. */

@@ -1,8 +1,9 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { FeatureCollection } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
@@ -10,7 +11,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { useMap } from '../../parts/map/base-map.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
 import type { MapPalette } from '../../parts/map/palette.ts';
-import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.ts';
+import { addRouteLayer, addSnappedLayer, boundsOf, drawLines, type Route } from '../../parts/map/route-layer.ts';
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
@@ -79,6 +80,49 @@ function speedsOf({ points }: Trail): { times: number[]; speeds: (number | null)
   return { times: line.map(([time]) => time), speeds };
 }
 
+/** Loads the lines of a trip that a router has snapped to roads. @throws CallFailure */
+async function loadSnapped(id: string, tripId: string): Promise<readonly Route[]> {
+  const path = { id, tripId };
+  const { geometry } = await answerOf(api.GET('/v1/x/vehicle/{id}/trips/{tripId}/snapped', { params: { path } }));
+  return geometry.coordinates.map((line) =>
+    line.map(([longitude = 0, latitude = 0]) => [longitude, latitude] as const),
+  );
+}
+
+const noLines: readonly Route[] = [];
+
+/** Shows the trip snapped to roads, where the platform has a router. */
+function SnappedChoice({
+  vehicle,
+  trip,
+  lines,
+}: {
+  vehicle: LiveVehicle;
+  trip: Trip;
+  lines: Signal<readonly Route[]>;
+}) {
+  const { trips: text } = texts.value;
+  const { data: map } = useLoad(() => answerOf(api.GET('/v1/x/map')), []);
+  const action = useAction();
+  useEffect(() => assign(lines, noLines), [trip.trip_id]);
+  if (!map?.hasRouter) return null;
+  const isOn = lines.value.length > 0;
+  const toggle = async () => {
+    if (isOn) assign(lines, noLines);
+    else await action.run(async () => assign(lines, await loadSnapped(vehicle.id, trip.trip_id)));
+  };
+  return (
+    <div class="snap-choice">
+      <Button aria-pressed={isOn} disabled={action.isRunning} onClick={() => void toggle()}>
+        {text.snapped}
+      </Button>
+      <span class="muted" role="status">
+        {action.failure ?? (isOn ? text.snappedNote : '')}
+      </span>
+    </div>
+  );
+}
+
 interface PlayerOptions {
   readonly vehicle: LiveVehicle;
   readonly trip: Trip;
@@ -90,6 +134,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
   const { trips: text, replay } = texts.value;
   const [first, last] = [trail.points[0]?.time ?? 0, trail.points.at(-1)?.time ?? 0];
   const time = useSignal(first);
+  const snapped = useSignal(noLines);
   useEffect(() => assign(time, first), [first]);
   const { units } = preferences.value;
   const { times, speeds } = useMemo(() => speedsOf(trail), [trail, units]);
@@ -98,7 +143,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
   return (
     <>
       <div class="trips-map">
-        <TripMap trail={trail} moment={moment} />
+        <TripMap trail={trail} moment={moment} snapped={snapped.value} />
       </div>
       <section class="replay" aria-label={text.replay}>
         <PlayBar
@@ -122,6 +167,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
           time={time.value}
           onPoint={(at) => assign(time, at)}
         />
+        <SnappedChoice vehicle={vehicle} trip={trip} lines={snapped} />
         <p class="muted">
           {`${describeTrip(trip, trail)} · `}
           <a href={`/replay?vehicles=${vehicle.id}&from=${from}&until=${until}`}>{replay.withOthers}</a>
@@ -149,6 +195,8 @@ function Replay({ vehicle, trip }: { vehicle: LiveVehicle; trip: Trip }) {
 interface TripMapOptions {
   readonly trail: Trail;
   readonly moment: Moment | undefined;
+  /** Lines that a router has computed. */
+  readonly snapped: readonly Route[];
 }
 
 const points = (features: FeatureCollection['features']): FeatureCollection => ({
@@ -186,11 +234,15 @@ function addMarkers(map: MapLibreMap, palette: MapPalette): void {
 }
 
 /** A trip on the map, with its stops and the vehicle at one moment. */
-function TripMap({ trail, moment }: TripMapOptions) {
+function TripMap({ trail, moment, snapped }: TripMapOptions) {
   const { container, map } = useMap((created, palette) => {
     addRouteLayer(created, palette);
+    addSnappedLayer(created, palette);
     addMarkers(created, palette);
   });
+  useEffect(() => {
+    if (map) drawLines(map, snapped, 'snapped');
+  }, [map, snapped]);
   useEffect(() => {
     if (!map) return;
     const lines = linesOf(trail);

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
+import type { Database } from '@odograph/database/database';
+import { tripIsOver } from '@odograph/database/trips';
+import { findVisibleVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { answers, VehicleId } from '@odograph/http/schemas';
+import { sql } from 'kysely';
+import Type, { type Static } from 'typebox';
+import { firstRow } from '../alarms/geofences.ts';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { type SnappedLines, snapToRoads, type TimedPosition } from './router.ts';
+
+/** Positions of a trip that are sent to the router; of more, some are left out evenly. */
+const maxPositions = 300;
+/** Readings of a trip that are read. */
+const maxReadings = 50_000;
+/** Positions further apart in time are not connected. */
+const gapSeconds = 120;
+const cacheSeconds = 86_400;
+
+const SnappedPath = Type.Object({
+  id: VehicleId,
+  tripId: Type.String({ maxLength: 256, description: 'trip_id of a trip object' }),
+});
+const SnappedTrip = Type.Object(
+  {
+    type: Type.Literal('Feature'),
+    geometry: Type.Object({
+      type: Type.Literal('MultiLineString'),
+      coordinates: Type.Array(
+        Type.Array(
+          Type.Unsafe<readonly [longitude: number, latitude: number]>({
+            ...{ type: 'array', items: { type: 'number' }, minItems: 2, maxItems: 2, examples: [[2.3522, 48.8566]] },
+          }),
+        ),
+      ),
+    }),
+    properties: Type.Object({
+      trip_id: Type.String(),
+      snapped: Type.Literal(true, { description: 'computed by a router, not measured' }),
+      distance: Type.Number({ description: 'km along the roads', examples: [12.4] }),
+    }),
+  },
+  { title: 'SnappedTrip', description: 'a GeoJSON Feature' },
+);
+
+interface TripPosition extends TimedPosition {
+  /** Counts the privacy intervals before the position. */
+  readonly interval: number;
+}
+
+/** Reads the positions of a completed trip, without those of privacy intervals. @throws Failure NOT_FOUND */
+async function readTrip(db: Database, vehicleId: number, tripId: string): Promise<TripPosition[]> {
+  const trip =
+    isUuid(tripId) &&
+    (await firstRow(
+      db,
+      sql<{ from: string; until: string }>`select started_at::text as from, ended_at::text as until from trip
+        where id = ${tripId} and vehicle_id = ${vehicleId} and ${tripIsOver}`,
+    ));
+  if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such completed trip');
+  const { rows } = await sql<TripPosition>`select extract(epoch from reading.time)::float8 as time, latitude, longitude,
+      (select count(*) from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
+        and upper(privacy_period.period) <= reading.time)::integer as interval
+    from reading where vehicle_id = ${vehicleId} and time >= ${trip.from}::timestamptz and time <= ${trip.until}::timestamptz
+      and latitude is not null and longitude is not null
+      and not exists (select from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
+        and privacy_period.period @> reading.time)
+    order by reading.time limit ${maxReadings}`.execute(db);
+  return rows;
+}
+
+/** Splits positions at gaps and privacy intervals, across which a router would invent a way, and leaves some out evenly. */
+export function splitTrip(positions: readonly TripPosition[]): TripPosition[][] {
+  const parts: TripPosition[][] = [];
+  let before: TripPosition | undefined;
+  for (const position of positions) {
+    const isConnected =
+      before !== undefined && position.time - before.time <= gapSeconds && position.interval === before.interval;
+    if (!isConnected) parts.push([]);
+    parts.at(-1)?.push(position);
+    before = position;
+  }
+  const step = Math.ceil(positions.length / maxPositions);
+  return parts
+    .map((part) => part.filter((_, index) => index % step === 0 || index === part.length - 1))
+    .filter(({ length }) => length > 1);
+}
+
+async function snapParts({ redis, config }: Fleet, parts: readonly TripPosition[][]): Promise<SnappedLines> {
+  const snapped: SnappedLines[] = [];
+  for (const part of parts) snapped.push(await snapToRoads(redis, config, part));
+  return {
+    lines: snapped.flatMap(({ lines }) => lines),
+    metres: snapped.reduce((sum, { metres }) => sum + metres, 0),
+  };
+}
+
+/** Snaps the parts of a trip, once a day: the same positions are answered from Redis. @throws Failure */
+async function snapTrip(fleet: Fleet, parts: readonly TripPosition[][]): Promise<SnappedLines> {
+  const { redis, config } = fleet;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([config.ROUTER_KIND, parts]))
+    .digest('base64url');
+  const key = `${config.QUEUE_PREFIX}:snapped:${digest}`;
+  const known = await redis.get(key).catch(() => null);
+  if (known !== null) return JSON.parse(known) as SnappedLines;
+  try {
+    const snapped = await snapParts(fleet, parts);
+    await redis.set(key, JSON.stringify(snapped), 'EX', cacheSeconds).catch(() => undefined);
+    return snapped;
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure('OVERLOADED', 'the router does not snap this trip', { retryAfterSeconds: 5 }, { cause });
+  }
+}
+
+function addSnappedTrip(http: Http, fleet: Fleet): void {
+  const { db, config } = fleet;
+  http.get(
+    '/v1/x/vehicle/:id/trips/:tripId/snapped',
+    {
+      schema: {
+        tags: ['trips'],
+        summary: 'A completed trip snapped to roads by the router, as GeoJSON; the positions of its track are measured',
+        description: 'NO_DATA without a router (ROUTER_URL), or if no part of the trip can be snapped.',
+        params: SnappedPath,
+        response: answers(SnappedTrip, 'UNKNOWN_VEHICLE', 'NOT_FOUND', 'NO_DATA'),
+      },
+    },
+    async ({ viewer, params: { id, tripId } }): Promise<Static<typeof SnappedTrip>> => {
+      const vehicleId = await findVisibleVehicle(db, viewer, id);
+      const positions = await readTrip(db, vehicleId, tripId);
+      if (config.ROUTER_URL === undefined) throw new Failure('NO_DATA', 'the platform has no router');
+      const parts = splitTrip(positions);
+      if (parts.length === 0) throw new Failure('NO_DATA', 'the trip has no positions to snap');
+      const { lines, metres } = await snapTrip(fleet, parts);
+      if (lines.length === 0) throw new Failure('NO_DATA', 'the router knows no road along the trip');
+      return {
+        type: 'Feature',
+        geometry: { type: 'MultiLineString', coordinates: lines.map((line) => [...line]) },
+        properties: { trip_id: tripId, snapped: true, distance: Number((metres / 1000).toFixed(3)) },
+      };
+    },
+  );
+}
+
+/** Trips snapped to roads (docs/routing.md). */
+export const routing: FleetRoutes = { viewer: [addSnappedTrip] };
