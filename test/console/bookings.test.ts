@@ -1,5 +1,5 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
-import { createVehicle } from '@odograph/testkit/fixtures';
+import { createGroup, createVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -68,6 +68,23 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Stop now' }).click();
     await page.getByRole('button', { name: /BK-100-AA, driver-18, .*Stopped/ }).waitFor();
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
+    await page.context().close();
+  });
+
+  it('the calendar of a group shows its vehicles, booked or free, and no others', async () => {
+    const [booked, free, outside] = [
+      await createBookable('BK-151-GR'),
+      await createBookable('BK-152-GR'),
+      await createBookable('BK-153-GR'),
+    ];
+    await createGroup(setup.platform.db, setup.application, { vehicleIds: [booked, free] });
+    for (const id of [booked, outside]) await book(id, 1, 3, 'driver-19');
+    const { page, errors } = await setup.open('/bookings', operator);
+    await page.getByRole('combobox', { name: /^Group/ }).selectOption({ index: 1 });
+    await page.getByRole('link', { name: 'BK-153-GR' }).waitFor({ state: 'detached' });
+    expect(await page.locator('.calendar a').allInnerTexts()).toEqual(['BK-151-GR', 'BK-152-GR']);
+    expect(await page.locator('.calendar .booking').count()).toBe(1);
+    expect(errors).toEqual([]);
     await page.context().close();
   });
 

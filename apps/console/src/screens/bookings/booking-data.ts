@@ -45,8 +45,13 @@ export interface Calendar {
 }
 
 /** Reads the first vehicles by plate. @throws CallFailure */
-async function loadVehicles(appId: string) {
-  const query = { limit: maxRows, sort: 'plate' as const, ...(appId !== '' && { appId }) };
+async function loadVehicles(appId: string, group: string) {
+  const query = {
+    limit: maxRows,
+    sort: 'plate' as const,
+    ...(appId !== '' && { appId }),
+    ...(group !== '' && { group }),
+  };
   const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query } }));
   // A text is CSV, which is not requested.
   const { vehicles, total } = typeof answer === 'string' ? { vehicles: [], total: 0 } : answer;
@@ -54,23 +59,31 @@ async function loadVehicles(appId: string) {
 }
 
 /** Reads the first 5,000 bookings of an interval. @throws CallFailure */
-export async function loadBookings(appId: string, { from, until }: Interval, vehicleId: string | undefined) {
-  const query = {
-    ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString(), limit: pageSize },
-    ...(vehicleId !== undefined && { vehicleId }),
-  };
+export async function loadBookings(
+  appId: string,
+  { from, until }: Interval,
+  filter: { readonly vehicleId?: string; readonly group?: string },
+) {
+  const interval = { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+  const query = { ...interval, limit: pageSize, ...filter };
   return (await answerOf(api.GET('/v1/x/bookings', { params: { query, header: headerFor(appId) } }))).bookings;
 }
 
-/** Reads the bookings of an interval, and the first vehicles by plate, booked or free. @throws CallFailure */
+/**
+ * Reads the bookings of an interval, and the first vehicles by plate, booked or free.
+ * @param group the id of a group; empty for all vehicles
+ * @throws CallFailure
+ */
 export async function loadCalendar(
   appId: string,
   interval: Interval,
   only: NamedVehicle | undefined,
+  group: string,
 ): Promise<Calendar> {
+  const filter = { ...(only !== undefined && { vehicleId: only.id }), ...(group !== '' && { group }) };
   const [bookings, { vehicles, total }] = await Promise.all([
-    loadBookings(appId, interval, only?.id),
-    only === undefined ? loadVehicles(appId) : { vehicles: [only], total: 1 },
+    loadBookings(appId, interval, filter),
+    only === undefined ? loadVehicles(appId, group) : { vehicles: [only], total: 1 },
   ]);
   const rows = new Map(vehicles.map(({ id, plate }) => [id, { id, plate, bookings: [] as Booking[] }]));
   for (const booking of bookings) {

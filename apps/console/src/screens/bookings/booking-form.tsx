@@ -75,7 +75,7 @@ interface BookingFormOptions {
 /** The booking as it is now; the calendar of its own start has it. */
 async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
   const start = Date.parse(from);
-  const bookings = await loadBookings(appId, { from: start, until: start + hourMs }, vehicleId);
+  const bookings = await loadBookings(appId, { from: start, until: start + hourMs }, { vehicleId });
   return bookings.find((one) => one.bookingId === bookingId);
 }
 

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Confirm, Dialog } from '../../parts/forms/dialog.tsx';
+import { GroupField } from '../../parts/forms/group-field.tsx';
 import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery, headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -283,10 +284,11 @@ export function BookingCalendar({ appId }: { appId: string }) {
   const days = spans.find((one) => String(one) === query.get('days')) ?? 7;
   const interval = intervalOf(query.get('from'), days);
   const vehicleId = query.get('vehicle') ?? undefined;
+  const group = query.get('group') ?? '';
   const { data, failure, reload } = useLoad(async () => {
     const named = vehicleId === undefined ? [] : await nameVehicles(appId === '' ? undefined : appId, [vehicleId]);
-    return { chosen: named, ...(await loadCalendar(appId, interval, named[0])) };
-  }, [appId, interval.from, days, vehicleId]);
+    return { chosen: named, ...(await loadCalendar(appId, interval, named[0], group)) };
+  }, [appId, interval.from, days, vehicleId, group]);
   const task = useSignal<Task | undefined>(undefined);
   const done = () => {
     task.value = undefined;
@@ -297,13 +299,21 @@ export function BookingCalendar({ appId }: { appId: string }) {
   return (
     <>
       <Toolbar interval={interval} days={days} onNew={() => assign(task, { kind: 'new' })} />
-      <VehicleChoice
-        label={text.onlyVehicle}
-        appId={appId === '' ? undefined : appId}
-        chosen={vehicles}
-        isSingle
-        onChange={([one]) => changeQuery({ vehicle: one?.id ?? '' })}
-      />
+      <div class="calendar-tools">
+        <VehicleChoice
+          label={text.onlyVehicle}
+          appId={appId === '' ? undefined : appId}
+          chosen={vehicles}
+          isSingle
+          onChange={([one]) => changeQuery({ vehicle: one?.id ?? '' })}
+        />
+        <GroupField
+          appId={appId}
+          value={group}
+          none={texts.value.groups.all}
+          onChange={(id) => changeQuery({ group: id })}
+        />
+      </div>
       {failure && data && <p class="notice late">{failure}</p>}
       {!data && (failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />)}
       {data && data.rows.length === 0 && <Empty title={text.noVehicles} />}

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Form, Labelled, readFields, SelectField } from '../../parts/forms/fields.tsx';
+import { GroupField } from '../../parts/forms/group-field.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
@@ -63,10 +64,13 @@ interface Choices {
   readonly format: Job['format'];
   /** Months before this one, or `own` for the interval of the fields. */
   readonly month: string;
+  /** The id of a group; empty for all vehicles. */
+  readonly group: string;
 }
 
 /** @throws CallFailure */
-async function createExport(form: HTMLFormElement, appId: string, { of, format, month }: Choices): Promise<void> {
+async function createExport(form: HTMLFormElement, appId: string, choices: Choices): Promise<void> {
+  const { of, format, month, group } = choices;
   const fields = readFields(form);
   const written = fields['vehicle'] ?? '';
   const vehicleId = await readVehicle(written, appId || undefined);
@@ -76,6 +80,7 @@ async function createExport(form: HTMLFormElement, appId: string, { of, format, 
   const body = {
     ...{ of, format, ...readInterval(month, fields), address: of === 'trips' },
     ...(vehicleId !== undefined && { vehicleId }),
+    ...(group !== '' && { group }),
   };
   await answerOf(api.POST('/v1/x/exports', { params: { header: headerFor(appId) }, body }));
 }
@@ -87,9 +92,12 @@ export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () 
   const of = useSignal<Job['of']>('readings');
   const format = useSignal<Job['format']>('csv');
   const month = useSignal('1');
+  const group = useSignal('');
   const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
-      await createExport(form, appId, { of: of.value, format: format.value, month: month.value });
+      await createExport(form, appId, {
+        ...{ of: of.value, format: format.value, month: month.value, group: group.value },
+      });
       onCreated();
     });
   };
@@ -106,6 +114,12 @@ export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () 
         appId={appId || undefined}
         hint={text.vehicleHint}
         initial={address.value.query.get('vehicle') ?? ''}
+      />
+      <GroupField
+        appId={appId}
+        value={group.value}
+        none={texts.value.groups.all}
+        onChange={(chosen) => assign(group, chosen)}
       />
       <SelectField
         label={text.of}
