@@ -142,6 +142,25 @@ describe.skipIf(!hasBrowser)('push messages', () => {
     await page.context().close();
   });
 
+  it('replace a subscription to a former key of the installation', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { page } = await openNotifications();
+    const former = `{ const { subscribe } = PushManager.prototype;
+      PushManager.prototype.subscribe = async (options) => {
+        if (!globalThis.isUnsubscribed) throw new DOMException('another key', 'InvalidStateError');
+        return subscribe(options);
+      }; }`;
+    await page.addInitScript(`${permit}; ${subscriptionScript('https://push.example/1')} ${former}`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Notify this browser' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Stop notifying this browser' }).waitFor();
+    const [{ id, channel }] = (await api.get(path)).body.notifications;
+    expect(channel).toBe('push');
+    await api.delete(`${path}/${id}`);
+    await page.context().close();
+  });
+
   it('are not offered in a browser that blocks them; the screen says so', async () => {
     const { page } = await openNotifications();
     await page.addInitScript("Object.defineProperty(Notification, 'permission', { value: 'denied' })");

@@ -25,6 +25,18 @@ export async function ownNotifications(): Promise<readonly OwnNotification[]> {
   return (await kept?.json())?.notifications ?? [];
 }
 
+/** Subscribes; a subscription to a former key of the installation is replaced. */
+async function subscribe({ pushManager }: ServiceWorkerRegistration, options: PushSubscriptionOptionsInit) {
+  try {
+    return await pushManager.subscribe(options);
+  } catch (error) {
+    // Push API, subscribe(): there is a subscription with another applicationServerKey.
+    if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
+    await (await pushManager.getSubscription())?.unsubscribe();
+    return pushManager.subscribe(options);
+  }
+}
+
 /**
  * Asks for permission, and subscribes this browser to push messages.
  * @throws CallFailure if the person, the browser or its push service refuses
@@ -39,7 +51,7 @@ export async function subscribeBrowser(appId: string) {
   const registration = await navigator.serviceWorker.getRegistration();
   // Browsers refuse service workers in some private windows.
   if (!registration) throw new CallFailure('REFUSED', text.unsupported);
-  const subscription = await registration.pushManager.subscribe(options).catch((error: unknown) => {
+  const subscription = await subscribe(registration, options).catch((error: unknown) => {
     throw new CallFailure('REFUSED', text.refused(error instanceof Error ? error.message : String(error)));
   });
   const { endpoint, keys: { p256dh = '', auth = '' } = {} } = subscription.toJSON();
