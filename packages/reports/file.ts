@@ -4,9 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Failure } from '@odograph/contracts/failures';
+import type { Addresses } from '@odograph/database/addresses';
+import type { Tables } from '@odograph/database/tables';
 import { writeTimestamp } from '@odograph/database/trips';
+import type { Kysely } from 'kysely';
+import type { ReportKind } from './columns.ts';
 import { createLocalClock, formatMinute } from './local-time.ts';
-import { maxReportRows, type Report } from './report.ts';
+import { maxReportRows, type Report, readReport } from './report.ts';
+import type { ReportScope } from './scope.ts';
 
 /** The file formats and their media types. */
 export const reportFileTypes = {
@@ -25,6 +30,11 @@ export interface FileJob {
   readonly language: string;
 }
 
+interface FileRequest extends Omit<FileJob, 'report'> {
+  readonly kind: ReportKind;
+  readonly scope: ReportScope;
+}
+
 /** A report file. */
 export interface ReportFile {
   readonly name: string;
@@ -32,7 +42,7 @@ export interface ReportFile {
   readonly content: Buffer;
 }
 
-const maxWorkers = 2;
+const maxFiles = 2;
 const maxWaitMs = 30_000;
 const pollMs = 200;
 const workerTimeoutMs = 120_000;
@@ -40,7 +50,7 @@ const workerMemoryMb = 768;
 /** The script that bundles and runs a module. The image omits it: its Node.js runs TypeScript directly. */
 const runner = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url));
 const workerScript = fileURLToPath(new URL('file-worker.ts', import.meta.url));
-let runningWorkers = 0;
+let filesInProgress = 0;
 
 /** Formats the file name of a report, with the first and last day of its interval. */
 export function fileNameOf({ kind, scope: { from, until, timeZone } }: Report, format: ReportFileFormat): string {
@@ -50,16 +60,31 @@ export function fileNameOf({ kind, scope: { from, until, timeZone } }: Report, f
 }
 
 /**
- * Writes a report as a file in a worker thread, because the libraries block for seconds and retain 300 MB of memory.
- * @throws Failure OVERLOADED if no worker is free within 30 s, or if the worker exceeds its time or memory limit
+ * Reads a report and writes it as a file. A process does this for two reports at once.
+ * @throws Failure OVERLOADED if two files are still being written after 30 s, or if writing exceeds its time or memory
+ * limit; INVALID_PARAMETER as readReport
  */
-export async function writeReportFile(job: FileJob): Promise<ReportFile> {
-  for (let waitedMs = 0; runningWorkers >= maxWorkers; waitedMs += pollMs) {
+export async function writeReportFile(
+  db: Kysely<Tables>,
+  addresses: Addresses,
+  { kind, scope, format, language }: FileRequest,
+): Promise<{ readonly report: Report; readonly file: ReportFile }> {
+  for (let waitedMs = 0; filesInProgress >= maxFiles; waitedMs += pollMs) {
     if (waitedMs >= maxWaitMs)
       throw new Failure('OVERLOADED', 'too many reports are being written', { retryAfterSeconds: 5 });
     await delay(pollMs);
   }
-  runningWorkers += 1;
+  filesInProgress += 1;
+  try {
+    const report = await readReport(db, kind, scope, { addresses, maxRows: maxFileRows[format] });
+    return { report, file: await writeFile({ report, format, language }) };
+  } finally {
+    filesInProgress -= 1;
+  }
+}
+
+/** Writes a file in a worker thread, because the libraries block for seconds and retain 300 MB of memory. */
+async function writeFile(job: FileJob): Promise<ReportFile> {
   const isBundled = existsSync(runner);
   const worker = new Worker(isBundled ? runner : workerScript, {
     ...{
@@ -85,7 +110,6 @@ export async function writeReportFile(job: FileJob): Promise<ReportFile> {
       { cause },
     );
   } finally {
-    runningWorkers -= 1;
     await worker.terminate();
   }
 }

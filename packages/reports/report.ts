@@ -119,16 +119,24 @@ async function readTable(
   throw new Failure('INVALID_PARAMETER', message, { field: 'until', reason: 'TOO_MANY_ROWS' });
 }
 
+interface ReadOptions {
+  readonly addresses: Addresses;
+  /** Maximum rows of each table. */
+  readonly maxRows?: number;
+  /** Called with the number of rows of all tables before missing addresses are awaited. */
+  readonly onRead?: (rows: number) => void;
+}
+
 /**
- * Reads a report in one snapshot, and then names its places: waits up to 10 s for missing addresses.
- * @param maxRows of each table
+ * Reads a report in one snapshot, and then names its places: waits up to 10 s for missing addresses. The tables are in memory,
+ * so callers bound how many reports they read at once.
  * @throws Failure INVALID_PARAMETER with the reason TOO_MANY_ROWS
  */
 export async function readReport(
   db: Kysely<Tables>,
   kind: ReportKind,
   scope: ReportScope,
-  { addresses, maxRows = maxReportRows }: { readonly addresses: Addresses; readonly maxRows?: number },
+  { addresses, maxRows = maxReportRows, onRead }: ReadOptions,
 ): Promise<Report> {
   const places: UnnamedPlace[] = [];
   const tables = await inSnapshot(db, async (snapshot) => {
@@ -139,6 +147,7 @@ export async function readReport(
     }
     return read;
   });
+  onRead?.(tables.reduce((sum, [, rows]) => sum + rows.length, 0));
   await namePlaces(db, places, addresses);
   return { kind, scope, tables: Object.fromEntries(tables) };
 }

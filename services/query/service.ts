@@ -170,7 +170,7 @@ export const queryService: Service<Http> = {
         recordRoutes(db),
         breakRoutes(db),
         calendarRoutes(db),
-        reportRoutes(db, addresses),
+        reportRoutes(answers, db, addresses),
         liveRoutes(live),
       ]);
       await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);

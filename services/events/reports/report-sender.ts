@@ -3,8 +3,8 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
 import type { Mailer } from '@odograph/mail/mailer';
-import { maxFileRows, writeReportFile } from '@odograph/reports/file';
-import { readReport, readTotals, totalsOf } from '@odograph/reports/report';
+import { writeReportFile } from '@odograph/reports/file';
+import { readTotals, totalsOf } from '@odograph/reports/report';
 import { fill, readTexts } from '@odograph/reports/texts';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Kysely } from 'kysely';
@@ -89,8 +89,7 @@ export class ReportSender {
   async #sendToAll(report: sent.ScheduledReport): Promise<void> {
     const { db, addresses, mailer, clock } = this.#options;
     const { kind, format, language, scope, scheduleId, dueAt, recipients, accepted } = report;
-    const content = await readReport(db, kind, scope, { addresses, maxRows: maxFileRows[format] });
-    const file = await writeReportFile({ report: content, format, language });
+    const { report: content, file } = await writeReportFile(db, addresses, { kind, scope, format, language });
     if (accepted.length === 0) await sent.storeTotals(db, report, totalsOf(content));
     const texts = readTexts(language);
     const [, days = ''] = /-(\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d)\./.exec(file.name) ?? [];

@@ -1,7 +1,11 @@
+import { openDatabase } from '@odograph/database/database';
+import { eventually } from '@odograph/testkit/eventually';
 import { updateVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import exceljs from 'exceljs';
+import { sql } from 'kysely';
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { application, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { storeTrip } from '../reads/trips.fixture.ts';
 import { raiseAlarm } from './reports.fixture.ts';
@@ -97,6 +101,29 @@ describe('a report as XLSX', () => {
     expect(workbook.worksheets[0]?.getRow(1).values).toContain('Carburant (l/100 km)');
     const unknown = await download('energy', `${march}&format=xlsx&language=..%2Fen`);
     expect(unknown.status).toBe(400);
+  });
+});
+
+describe('files', () => {
+  it('are read and written two at a time', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    const waiting = async () => {
+      const { rows } = await sql`select from pg_locks where not granted and database =
+        (select oid from pg_database where datname = current_database())`.execute(platform.db);
+      return rows.length;
+    };
+    const blocker = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
+    const { downloads } = await blocker.transaction().execute(async (transaction) => {
+      await sql`lock table trip in access exclusive mode`.execute(transaction);
+      const started = Array.from({ length: 4 }, () => download('trips', `${march}&format=xlsx`));
+      await eventually(async () => expect(await waiting()).toBe(2));
+      // Answered after the requests above have reached the database or wait for their turn.
+      expect((await download('silent-devices', march)).status).toBe(200);
+      expect(await waiting()).toBe(2);
+      return { downloads: started };
+    });
+    expect((await Promise.all(downloads)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    await blocker.destroy();
   });
 });
 

@@ -1,10 +1,18 @@
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Addresses } from '@odograph/database/addresses';
+import { openDatabase } from '@odograph/database/database';
 import { readReport } from '@odograph/reports/report';
-import { createUnlinkedVehicle, createUser, grantVehicle, updateVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createUnlinkedVehicle,
+  createUser,
+  grantVehicle,
+  updateVehicle,
+} from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { application, client, platform, renewVehicle, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { storeTrip } from '../reads/trips.fixture.ts';
 import { book, raiseAlarm } from './reports.fixture.ts';
@@ -154,6 +162,27 @@ describe('the trip report', () => {
       code: 'INVALID_PARAMETER',
       details,
     });
+  });
+});
+
+describe('reports as JSON', () => {
+  it('are built one at a time for a token; a further one fails with OVERLOADED, and other applications are served', async ({
+    skip,
+  }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    const other = platform.as((await createApplication(platform.db)).token);
+    const blocker = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
+    const requests = await blocker.transaction().execute(async (transaction) => {
+      await sql`lock table trip in access exclusive mode`.execute(transaction);
+      const competing = [1, 2].map(() => client.get(path('trips', march)));
+      const { status, body, headers } = await Promise.race(competing);
+      expect([status, body.error, headers.get('retry-after')]).toEqual([503, 'OVERLOADED', '5']);
+      expect((await other.get(path('silent-devices', march))).status).toBe(200);
+      return { competing };
+    });
+    const statuses = (await Promise.all(requests.competing)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    await blocker.destroy();
   });
 });
 

@@ -4,16 +4,20 @@ import type { Tables } from '@odograph/database/tables';
 import { writeTimestamp } from '@odograph/database/trips';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendFile, sendJson } from '@odograph/http/paging';
-import { AppId, answers, moment, word } from '@odograph/http/schemas';
+import { AppId, moment, answers as responses, word } from '@odograph/http/schemas';
 import { type Column, type ReportKind, reportKinds, tablesOf } from '@odograph/reports/columns';
 import { maxFileRows, type ReportFileFormat, reportFileTypes, writeReportFile } from '@odograph/reports/file';
 import { type Report, readReport } from '@odograph/reports/report';
 import { readTexts, reportLanguages } from '@odograph/reports/texts';
 import type { Kysely } from 'kysely';
 import Type, { type TSchema } from 'typebox';
+import type { Answers } from '../shared/answers.ts';
+import { viewingReaderOf } from '../shared/read-budget.ts';
 import { parseScope, reportFilters } from './request.ts';
 
 const texts = readTexts('en');
+/** An upper estimate of a row in memory. */
+const maxRowBytes = 1024;
 const fileFormats = Object.keys(reportFileTypes) as ReportFileFormat[];
 const ReportQuery = Type.Object({
   ...reportFilters,
@@ -60,7 +64,7 @@ function writeReport({ kind, scope: { from, until, timeZone }, tables }: Report)
 }
 
 /** Registers the report routes (docs/reports.md). */
-export function reportRoutes(db: Kysely<Tables>, addresses: Addresses): RoutePlugin {
+export function reportRoutes(answers: Answers, db: Kysely<Tables>, addresses: Addresses): RoutePlugin {
   return (http) => {
     for (const kind of Object.keys(reportKinds) as ReportKind[]) {
       http.get(
@@ -72,17 +76,23 @@ export function reportRoutes(db: Kysely<Tables>, addresses: Addresses): RoutePlu
             summary: `Report: ${texts.kinds[kind]}`,
             querystring: ReportQuery,
             produces: ['application/json', ...Object.values(reportFileTypes)],
-            response: answers(answerOf(kind), 'UNKNOWN_VEHICLE', 'UNKNOWN_APPLICATION', 'INVALID_INTERVAL'),
+            response: responses(answerOf(kind), 'UNKNOWN_VEHICLE', 'UNKNOWN_APPLICATION', 'INVALID_INTERVAL'),
           },
         },
-        async ({ viewer, query }, reply) => {
+        async (request, reply) => {
+          const { viewer, query } = request;
           const { format = 'json', language } = query;
           readTexts(language);
           const scope = await parseScope(db, viewer, query);
-          if (format === 'json') return sendJson(reply, writeReport(await readReport(db, kind, scope, { addresses })));
-          const report = await readReport(db, kind, scope, { addresses, maxRows: maxFileRows[format] });
-          const { name: fileName, mediaType, content } = await writeReportFile({ report, format, language });
-          return sendFile(reply, Readable.from([content]), { fileName, mediaType });
+          if (format === 'json') {
+            const body = await answers.openWhole(viewingReaderOf(request), async (shrinkTo) => {
+              const onRead = (rows: number) => shrinkTo(rows * maxRowBytes);
+              return writeReport(await readReport(db, kind, scope, { addresses, onRead }));
+            });
+            return sendJson(reply, body);
+          }
+          const { file } = await writeReportFile(db, addresses, { kind, scope, format, language });
+          return sendFile(reply, Readable.from([file.content]), { fileName: file.name, mediaType: file.mediaType });
         },
       );
     }

@@ -3,7 +3,7 @@ import { inSnapshot, readBatch, type Send } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Kysely, RawBuilder } from 'kysely';
-import type { ReadBudget, Reader, Reservation } from './read-budget.ts';
+import type { BudgetUser, ReadBudget, Reader, Reservation } from './read-budget.ts';
 
 /** Takes pieces of an answer as they are read: text, or bytes. */
 export type SendData = (data: string | Uint8Array) => void;
@@ -56,14 +56,36 @@ export class Answers {
    * @param bytes size to reserve for a part, at most 8 MiB
    * @throws Failure OVERLOADED; whatever `read` throws before the first text
    */
-  async open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
-    const { db, budget, minimumBytesPerSecond, rateWindowMs } = this.#options;
+  open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
+    const { db, budget } = this.#options;
     const room = Math.min(bytes, partBytes, budget.maxReservation);
-    const answer = new AnswerStream<Next>({
-      ...{ minimumBytesPerSecond, rateWindowMs },
+    return this.#open<Next>({
       reserve: () => budget.reserve(reader, room),
       readPart: (from, send) => inSnapshot(db, (snapshot) => read({ snapshot, bytes: room, from, send })),
     });
+  }
+
+  /**
+   * Opens an answer that is built in memory as a whole. It reserves the largest possible share, which bounds how many are built
+   * at once.
+   * @param read builds the answer; releases all but the bytes that it needs with `shrinkTo`, once it knows them
+   * @throws Failure OVERLOADED; whatever `read` throws
+   */
+  openWhole(reader: BudgetUser, read: (shrinkTo: (bytes: number) => void) => Promise<string>): Promise<Readable> {
+    const { budget } = this.#options;
+    let reservation: Reservation | undefined;
+    return this.#open<never>({
+      async reserve() {
+        reservation = await budget.reserve(reader, budget.maxReservation);
+        return reservation;
+      },
+      readPart: async () => ({ text: await read((bytes) => reservation?.shrinkTo(bytes)) }),
+    });
+  }
+
+  async #open<Next>(parts: Pick<AnswerStreamOptions<Next>, 'reserve' | 'readPart'>): Promise<Readable> {
+    const { minimumBytesPerSecond, rateWindowMs } = this.#options;
+    const answer = new AnswerStream<Next>({ minimumBytesPerSecond, rateWindowMs, ...parts });
     await answer.start();
     return answer;
   }

@@ -1,15 +1,29 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import { credentialOf } from '@odograph/http/authentication';
+
+/** The credential and the application whose shares of the budget a request uses. */
+export interface BudgetUser {
+  readonly token: string;
+  /** Undefined for an operator who reads several applications. */
+  readonly caller: { readonly applicationId: number | undefined };
+}
 
 /** The access token and the application whose shares a request uses. */
-export interface Reader {
+export interface Reader extends BudgetUser {
   readonly caller: Caller;
-  readonly token: string;
 }
 
 /** Identifies the reader of a request. */
 export function readerOf(request: { caller: Caller; headers: NodeJS.Dict<string | string[]> }): Reader {
   return { caller: request.caller, token: String(request.headers['x-service-token']) };
+}
+
+/** Identifies the reader of a request of a viewer route. */
+export function viewingReaderOf(request: Parameters<typeof credentialOf>[0]): BudgetUser {
+  const { applicationIds = [] } = request.viewer;
+  const applicationId = applicationIds.length === 1 ? applicationIds[0] : undefined;
+  return { token: credentialOf(request) ?? '', caller: { applicationId } };
 }
 
 /** Bytes reserved for the answer of one request. */
@@ -21,7 +35,7 @@ export interface Reservation {
 }
 
 interface Waiting {
-  readonly reader: Reader;
+  readonly reader: BudgetUser;
   readonly bytes: number;
   grant(): void;
 }
@@ -60,7 +74,7 @@ export class ReadBudget {
    * Reserves bytes, at most maxReservation, for an answer that is about to be read from the database.
    * @throws Failure OVERLOADED when they do not become free in time
    */
-  async reserve(reader: Reader, bytes: number): Promise<Reservation> {
+  async reserve(reader: BudgetUser, bytes: number): Promise<Reservation> {
     if (!this.#fits(reader, bytes)) await this.#waitFor(reader, bytes);
     else this.#add(reader, bytes);
     let own = bytes;
@@ -73,7 +87,7 @@ export class ReadBudget {
     return { shrinkTo, release: () => shrinkTo(0) };
   }
 
-  #waitFor(reader: Reader, bytes: number): Promise<void> {
+  #waitFor(reader: BudgetUser, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = () => {
         this.#waiting.delete(waiting);
@@ -98,7 +112,7 @@ export class ReadBudget {
     }
   }
 
-  #fits(reader: Reader, bytes: number): boolean {
+  #fits(reader: BudgetUser, bytes: number): boolean {
     const [token, application] = keysOf(reader).map((key) => (this.#held.get(key) ?? 0) + bytes);
     return (
       this.#heldBytes + bytes <= this.totalBytes &&
@@ -107,7 +121,7 @@ export class ReadBudget {
     );
   }
 
-  #add(reader: Reader, bytes: number): void {
+  #add(reader: BudgetUser, bytes: number): void {
     this.#heldBytes += bytes;
     for (const key of keysOf(reader)) {
       const held = (this.#held.get(key) ?? 0) + bytes;
@@ -117,6 +131,6 @@ export class ReadBudget {
   }
 }
 
-function keysOf({ caller, token }: Reader): [string, string] {
+function keysOf({ caller, token }: BudgetUser): [string, string] {
   return [`token ${token}`, `application ${caller.applicationId}`];
 }
