@@ -70,7 +70,7 @@ export function createEventService({
       const sender =
         mailer &&
         new ReportSender({
-          ...{ db, mailer, failures, clock, intervalMs: reportIntervalMs },
+          ...{ db, mailer, failures, logger, clock, intervalMs: reportIntervalMs },
           addresses: new Addresses(openRedis(), config),
         });
       const accounts = accountsIn(db, config);

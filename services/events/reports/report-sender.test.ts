@@ -137,6 +137,15 @@ describe('a scheduled report', () => {
     now = before;
   });
 
+  it('does not reveal internals when it cannot be created', async () => {
+    const id = await createDue();
+    await sql`update report_schedule set kind = 'salaries' where id = ${id}`.execute(platform.db);
+    await eventually(async () => {
+      const lastError = 'the platform could not create the report; the reason is in its log';
+      expect(await sentOf(id)).toMatchObject([{ state: 'due', lastError }]);
+    }, 30_000);
+  });
+
   it('is accessible only to its application and to operators', async () => {
     const id = await createDue();
     const other = platform.as((await createApplication(platform.db)).token);

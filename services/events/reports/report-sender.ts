@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
 import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
-import type { Mailer } from '@odograph/mail/mailer';
+import { type Mailer, MailFailure } from '@odograph/mail/mailer';
 import { writeReportFile } from '@odograph/reports/file';
 import { readTotals, totalsOf } from '@odograph/reports/report';
 import { fill, readTexts } from '@odograph/reports/texts';
 import type { FailureReports } from '@odograph/runtime/background-failures';
+import type { Logger } from '@odograph/runtime/logger';
 import type { Kysely } from 'kysely';
 import * as sent from './sent-reports.ts';
 
@@ -15,6 +16,7 @@ interface SenderOptions {
   readonly addresses: Addresses;
   readonly mailer: Mailer;
   readonly failures: FailureReports<'reports'>;
+  readonly logger: Logger;
   readonly clock: () => Date;
   /** Interval between checks for due reports. */
   readonly intervalMs: number;
@@ -80,9 +82,15 @@ export class ReportSender {
       await sent.markSent(db, report, clock());
     } catch (error) {
       const isFinal = error instanceof Failure && error.code === 'INVALID_PARAMETER';
-      const message = error instanceof Error ? error.message : String(error);
-      await sent.markFailed(db, report, { message, isFinal, now: clock() });
+      await sent.markFailed(db, report, { message: this.#describe(report, error), isFinal, now: clock() });
     }
+  }
+
+  /** Describes a failed attempt to users of the API. Other errors name internals and are only logged. */
+  #describe({ scheduleId, dueAt }: sent.ScheduledReport, error: unknown): string {
+    if (error instanceof Failure || error instanceof MailFailure) return error.message;
+    this.#options.logger.error({ err: error, scheduleId, dueAt }, 'scheduled report not sent');
+    return 'the platform could not create the report; the reason is in its log';
   }
 
   /** Sends to the remaining recipients; a rejected recipient does not delay the others. */
