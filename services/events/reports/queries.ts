@@ -2,6 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { sql } from 'kysely';
 import { maxListedReports, type NewSchedule, type Schedule, type SentReport } from './schemas.ts';
 
@@ -16,7 +17,7 @@ export async function createSchedule(db: Database, applicationId: number, given:
   const { kind, format, every, hour, language, recipients, group = null, timeZone = null } = given;
   if (group !== null && !isUuid(group)) throw new Failure('NOT_FOUND', 'no such group');
   await sql`select from application where id = ${applicationId} for no key update`.execute(db);
-  const { rows } = await sql<{ schedule: Schedule }>`
+  const insertion = sql<{ schedule: Schedule }>`
     insert into report_schedule (application_id, kind, format, every, time_zone, hour, language, recipients, group_id, next_due_at)
     select id, ${kind}, ${format}, ${every}, zone, ${hour}::smallint, ${language}, ${[...recipients]}::text[], ${group}::uuid,
       report_due_at(${every}, zone, ${hour}::integer, now())
@@ -24,7 +25,10 @@ export async function createSchedule(db: Database, applicationId: number, given:
     where id = ${applicationId} and (${group}::uuid is null or exists (select from vehicle_group
         where vehicle_group.id = ${group}::uuid and vehicle_group.application_id = application.id))
       and (select count(*) from report_schedule where application_id = application.id) < ${maxSchedules}
-    returning ${scheduleJson} as schedule`.execute(db);
+    returning ${scheduleJson} as schedule`;
+  // A concurrent deletion of the group passes the check.
+  const isGone = { report_schedule_group: ['NOT_FOUND', 'no such group'] } as const;
+  const { rows } = await failOnConstraint(isGone, () => insertion.execute(db));
   if (rows[0] !== undefined) return rows[0].schedule;
   const { rows: counted } = await sql<{ count: number }>`select count(*) as count from report_schedule
     where application_id = ${applicationId}`.execute(db);

@@ -3,6 +3,7 @@ import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { groupsBelow, lockGroups } from '@odograph/database/vehicle-groups';
 import { type RawBuilder, sql } from 'kysely';
@@ -147,10 +148,12 @@ const uses = (id: string): RawBuilder<{ use: string }> => sql<{ use: string }>`
   union all select 'the alarm rule "' || name || '" applies to it' from alarm_rule_group
     join alarm_rule on alarm_rule.id = rule_id where group_id = ${id} limit 1`;
 
-/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups or alarm rules */
+/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups, alarm rules or report schedules */
 export async function deleteGroup(db: Database, applicationId: number, id: string): Promise<void> {
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));
   if (use) throw new Failure('IN_USE', use.use);
-  await sql`delete from vehicle_group where id = ${id}`.execute(db);
+  await failOnConstraint({ report_schedule_group: ['IN_USE', 'a report schedule reports on its vehicles'] }, () =>
+    sql`delete from vehicle_group where id = ${id}`.execute(db),
+  );
 }

@@ -1,4 +1,5 @@
 import { createApplication, createUnlinkedVehicle, createUser } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
@@ -95,6 +96,19 @@ describe('the tree of groups', () => {
       message: expect.stringContaining('below'),
     });
     for (const id of [below, top]) expect((await api.delete(`/v1/x/groups/${id}`)).body).toEqual({ deleted: true });
+  });
+
+  it('does not delete a group whose vehicles a report schedule reports on', async () => {
+    const id = await create('north');
+    await sql`insert into report_schedule (application_id, kind, format, every, time_zone, hour, language, recipients, group_id,
+        next_due_at)
+      values (${application.id}, 'trips', 'pdf', 'month', 'UTC', 6, 'en', '{office@example.com}', ${id}, now())`.execute(
+      db,
+    );
+    const { status, body } = await api.delete(`/v1/x/groups/${id}`);
+    expect([status, body.error, body.message]).toEqual([409, 'IN_USE', expect.stringContaining('report schedule')]);
+    await sql`delete from report_schedule where group_id = ${id}`.execute(db);
+    expect((await api.delete(`/v1/x/groups/${id}`)).body).toEqual({ deleted: true });
   });
 });
 

@@ -79,7 +79,7 @@ const vehiclesSchema = {
 };
 const deleteSchema = {
   ...route,
-  summary: 'Delete a group and end its grants; a group with subgroups or alarm rules is in use',
+  summary: 'Delete a group and end its grants; a group with subgroups, alarm rules or report schedules is in use',
   params: schemas.GroupPath,
   response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND', 'IN_USE'),
 };
