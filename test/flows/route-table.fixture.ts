@@ -139,7 +139,7 @@ export function resourceOf({ method, path }: Route, name: string): Resource | un
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** Values of parameters that name no resource. */
-const plainValues: Readonly<Record<string, () => unknown>> = {
+const plainValues: Readonly<Record<string, (path: string) => unknown>> = {
   from: () => seconds() - 120,
   until: () => seconds() + 3600,
   timestamp: () => seconds() - 3600,
@@ -182,7 +182,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   oldPassword: () => 'old password',
   newPassword: () => 'new password',
   fields: () => 'speed',
-  format: () => 'csv',
+  format: (path) => (path.startsWith('/v1/x/report-schedules') ? 'pdf' : 'csv'),
   systemId: () => 'none',
   file: () => 'gbfs.json',
 };
@@ -209,7 +209,7 @@ export function givenParameters(route: Route, chosen: string | undefined): Param
 export function plainValue({ method, path }: Route, name: string): unknown {
   const value = plainValues[name];
   if (!value) throw new Error(`add to test/flows/route-table.fixture.ts what ${name} of ${method} ${path} is`);
-  return value();
+  return value(path);
 }
 
 /** Calls a route with a value for each of these parameters. */

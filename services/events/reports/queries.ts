@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { sql } from 'kysely';
-import { maxListedReports, type NewSchedule, type Schedule, type SentReport } from './schemas.ts';
+import { type ChangedSchedule, maxListedReports, type NewSchedule, type Schedule, type SentReport } from './schemas.ts';
 
 const maxSchedules = 100;
 
@@ -34,6 +34,20 @@ export async function createSchedule(db: Database, applicationId: number, given:
     where application_id = ${applicationId}`.execute(db);
   if ((counted[0]?.count ?? 0) >= maxSchedules) throw new Failure('TOO_MANY');
   throw new Failure('NOT_FOUND', 'no such group');
+}
+
+/** Changes when, how and to whom a schedule sends. An unchanged time keeps the due time. @throws Failure NOT_FOUND */
+export async function updateSchedule(db: Database, id: string, given: ChangedSchedule): Promise<Schedule> {
+  const { format, every, hour, language, recipients, timeZone = null } = given;
+  const { rows } = await sql<{ schedule: Schedule }>`
+    update report_schedule set format = ${format}, every = ${every}, time_zone = zone, hour = ${hour}::smallint,
+      language = ${language}, recipients = ${[...recipients]}::text[],
+      next_due_at = case when (every, time_zone, hour) = (${every}, zone, ${hour}::smallint) then next_due_at
+        else report_due_at(${every}, zone, ${hour}::integer, now()) end
+    from (select application.id as owner, coalesce(${timeZone}::text, time_zone) as zone from application) as own
+    where id = ${id}::uuid and owner = application_id returning ${scheduleJson} as schedule`.execute(db);
+  if (rows[0] === undefined) throw new Failure('NOT_FOUND', 'no such schedule');
+  return rows[0].schedule;
 }
 
 export async function listSchedules(db: Database, applicationId: number): Promise<Schedule[]> {

@@ -146,6 +146,23 @@ describe('a scheduled report', () => {
     }, 30_000);
   });
 
+  it('follows a change of its schedule, which keeps kind and group', async () => {
+    const { body: created } = await platform.as(application.token).post(path, schedule);
+    const { kind, ...delivery } = schedule;
+    const change = (more: object) =>
+      platform.as(application.token).put(`${path}/${created.id}`, { ...delivery, ...more });
+    expect((await change({ recipients: ['bob@example.com'], language: 'fr' })).body).toEqual({
+      ...created,
+      ...{ recipients: ['bob@example.com'], language: 'fr' },
+    });
+    const { body: weekly } = await change({ every: 'week', timeZone: undefined, hour: 7 });
+    expect(weekly).toMatchObject({ kind, every: 'week', timeZone: 'UTC', hour: 7 });
+    expect(new Date(weekly.nextDueAt).getUTCDay()).toBe(1);
+    expect((await change({ kind: 'stops' })).body).toMatchObject({ error: 'INVALID_PARAMETER', field: 'kind' });
+    const other = platform.as((await createApplication(platform.db)).token);
+    expect((await other.put(`${path}/${created.id}`, delivery)).status).toBe(404);
+  });
+
   it('is accessible only to its application and to operators', async () => {
     const id = await createDue();
     const other = platform.as((await createApplication(platform.db)).token);

@@ -27,20 +27,35 @@ const route = { tags: ['reports'] };
 const summaries = {
   create: 'Send a report by e-mail each week or month',
   list: 'List the schedules of the application',
+  change: 'Change when, how and to whom a schedule sends its report; kind and group stay',
   delete: 'Delete a schedule and the list of its sent reports',
   sent: 'List the last 100 reports of a schedule, and the totals that late data has changed since',
 };
 
-async function create({ db, hasMail }: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {
+/** @throws Failure INVALID_PARAMETER for an unknown language or time zone, or without a mail server */
+function requireDeliverable({ hasMail }: ScheduleRoutes, { timeZone, language }: schemas.ChangedSchedule): void {
   if (!hasMail) throw invalidParameter('recipients', 'require the setting SMTP_URL');
-  if (given.timeZone !== undefined && !isTimeZone(given.timeZone)) {
-    throw invalidParameter('timeZone', 'must be an IANA time zone');
-  }
-  readTexts(given.language);
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw invalidParameter('timeZone', 'must be an IANA time zone');
+  readTexts(language);
+}
+
+async function create(options: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {
+  requireDeliverable(options, given);
+  const { db } = options;
   return db.transaction().execute(async (trx) => {
     const schedule = await queries.createSchedule(trx, origin.chain, given);
     const details = { kind: given.kind, every: given.every, recipients: given.recipients.length };
     await auditChange(trx, origin, 'report-schedule.create', `report-schedule:${schedule.id}`, details);
+    return schedule;
+  });
+}
+
+async function change(options: ScheduleRoutes, origin: AuditOrigin, id: string, given: schemas.ChangedSchedule) {
+  requireDeliverable(options, given);
+  return options.db.transaction().execute(async (trx) => {
+    const schedule = await queries.updateSchedule(trx, id, given);
+    const details = { every: given.every, recipients: given.recipients.length };
+    await auditChange(trx, origin, 'report-schedule.change', `report-schedule:${id}`, details);
     return schedule;
   });
 }
@@ -77,6 +92,15 @@ export function scheduleRoutes(options: ScheduleRoutes): RoutePlugin {
       async ({ caller }) => ({ schedules: await queries.listSchedules(db, caller.applicationId) }),
     );
     const ofOne = { ...route, params: schemas.SchedulePath };
+    const changed = answers(schemas.Schedule, 'UNAUTHORIZED', 'NOT_FOUND');
+    http.put(
+      `${path}/:id`,
+      { config, schema: { ...ofOne, summary: summaries.change, body: schemas.ChangedSchedule, response: changed } },
+      async (request) => {
+        await requireOwn(request.caller, request.params.id);
+        return change(options, originOf(request), request.params.id, request.body);
+      },
+    );
     http.delete(
       `${path}/:id`,
       {

@@ -5,8 +5,7 @@ import Type, { type Static } from 'typebox';
 
 const id = (description: string) =>
   Type.String({ maxLength: 64, description, examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
-const scheduleFields = {
-  kind: word(Object.keys(reportKinds) as ReportKind[]),
+const delivery = {
   format: word(['xlsx', 'pdf']),
   every: word(['week', 'month'], {
     description: 'covers the previous week or month; due on the first day of the next',
@@ -26,14 +25,19 @@ const scheduleFields = {
     }),
     { minItems: 1, maxItems: 20, uniqueItems: true, description: 'e-mail addresses; each gets a separate message' },
   ),
+};
+const scheduleFields = {
+  kind: word(Object.keys(reportKinds) as ReportKind[]),
+  ...delivery,
   group: Type.Optional(id('group whose vehicles, including those of subgroups, are reported; all vehicles by default')),
 };
 const timeZone = (description: string) => Type.String({ maxLength: 64, description, examples: ['Europe/Paris'] });
 
-export const NewSchedule = Type.Object({
-  ...scheduleFields,
-  timeZone: Type.Optional(timeZone('IANA time zone; by default that of the application')),
-});
+const ownZone = Type.Optional(timeZone('IANA time zone; by default that of the application'));
+/** What may change: sent reports are compared with the kind and the group of their schedule. */
+export const ChangedSchedule = Type.Object({ ...delivery, timeZone: ownZone });
+export type ChangedSchedule = Static<typeof ChangedSchedule>;
+export const NewSchedule = Type.Object({ ...scheduleFields, timeZone: ownZone });
 export type NewSchedule = Static<typeof NewSchedule>;
 export const NewScheduleOf = Type.Object({ ...NewSchedule.properties, appId: AppId });
 
