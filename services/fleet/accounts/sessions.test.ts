@@ -184,7 +184,7 @@ describe('signing in', () => {
     const person = {
       ...{ kind: 'operator', name, role: 'operator', limited: true, mustChangePassword: false },
       ...{ hasPassword: true, hasSecondFactor: false, mustAddSecondFactor: false },
-      applications: [{ appId: other.appId, name: other.appId }],
+      applications: [{ appId: other.appId, name: other.appId, timeZone: 'UTC' }],
     };
     expect([answer.status, answer.body]).toEqual([200, person]);
     expect(answer.headers.get('set-cookie')).toMatch(
@@ -200,7 +200,7 @@ describe('signing in', () => {
     const { cookie } = await createOperator(db);
     const { limited, applications } = await whoIs(cookie);
     expect(limited).toBe(false);
-    expect(applications).toContainEqual({ appId: application.appId, name: application.appId });
+    expect(applications).toContainEqual({ appId: application.appId, name: application.appId, timeZone: 'UTC' });
   });
 
   it('gives a user of an application what the access token of the user gives', async () => {
@@ -212,7 +212,7 @@ describe('signing in', () => {
     expect(answer.body).toEqual({
       ...{ kind: 'user', username: user.username, userId: user.id, mustChangePassword: true },
       ...{ hasPassword: true, hasSecondFactor: false },
-      ...{ appId, applicationName: appId },
+      ...{ appId, applicationName: appId, timeZone: 'UTC' },
     });
     const browser = withCookie(cookieOf(answer));
     const token = as(user.token);

@@ -27,13 +27,14 @@ const state = {
   hasPassword: Type.Boolean({ description: 'false for operators who sign in through the identity provider' }),
   hasSecondFactor: Type.Boolean({ description: 'signing in requires a password and a code' }),
 };
+const timeZone = Type.String({ description: 'IANA time zone of the application', examples: ['Europe/Paris'] });
 const SignedInOperator = Type.Object(
   {
     kind: word(['operator']),
     name: Type.String({ examples: ['alex'] }),
     role: word(operatorRoles),
     limited: Type.Boolean({ description: 'whether the operator sees only these applications' }),
-    applications: Type.Array(Type.Object({ appId: AppId, name: Type.String({ examples: ['Car sharing'] }) })),
+    applications: Type.Array(Type.Object({ appId: AppId, name: Type.String({ examples: ['Car sharing'] }), timeZone })),
     ...state,
     mustAddSecondFactor: Type.Boolean({
       description: 'the role requires a second factor; until it is added, all other requests are refused',
@@ -48,6 +49,7 @@ const SignedInUser = Type.Object(
     userId: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] }),
     appId: AppId,
     applicationName: Type.String({ examples: ['Car sharing'] }),
+    timeZone,
     ...state,
   },
   { title: 'SignedInUser' },
@@ -278,7 +280,8 @@ async function describeOperator(
     select name, role, exists (select from limits) as limited, must_change_password as "mustChangePassword",
       oidc_subject is null as "hasPassword",
       exists (select from second_factor where operator_id = ${id} and confirmed_at is not null) as "hasSecondFactor",
-      (select coalesce(json_agg(json_build_object('appId', app_id, 'name', application.name) order by application.id), '[]')
+      (select coalesce(json_agg(json_build_object('appId', app_id, 'name', application.name, 'timeZone', time_zone)
+          order by application.id), '[]')
         from application where application.deleted_at is null
           and (not exists (select from limits) or application.id in (select application_id from limits))) as applications
     from operator where id = ${id} and deleted_at is null`.execute(db);
@@ -290,6 +293,7 @@ async function describeUser(db: Database, userId: string): Promise<Person | unde
     .selectFrom('user_account')
     .innerJoin('application', 'application.id', 'user_account.application_id')
     .select(['username', 'user_account.id as userId', 'app_id as appId', 'application.name as applicationName'])
+    .select(sql<string>`time_zone`.as('timeZone'))
     .select('must_change_password as mustChangePassword')
     .select(
       sql<boolean>`exists (select from second_factor where user_id = ${userId} and confirmed_at is not null)`.as(
