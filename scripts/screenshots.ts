@@ -49,6 +49,7 @@ const screens: readonly Screen[] = [
   { name: 'geofences', path: '/alarms/geofences' },
   { name: 'bookings', path: '/bookings' },
   { name: 'notifications', path: '/integrations/notifications?app=APP', click: '.row.start .button:not(.primary)' },
+  { name: 'reports', path: '/reports?interval=thisWeek' },
   { name: 'accounts', path: '/accounts' },
   { name: 'audit', path: '/audit' },
   // Last, when it has some history.
@@ -69,6 +70,9 @@ const furtherScreens: readonly Screen[] = [
   { name: 'device', path: '/devices/DEVICE' },
   { name: 'devices-add', path: '/devices?add=one' },
   { name: 'devices-file', path: '/devices?add=file' },
+  { name: 'reports-mileage', path: '/reports?kind=mileage' },
+  { name: 'reports-schedules', path: '/reports/schedules' },
+  { name: 'reports-schedule', path: '/reports/schedules', click: '.button.primary' },
   { name: 'exports', path: '/exports' },
   { name: 'exports-imports', path: '/exports/imports' },
   { name: 'alarms-rules', path: '/alarms/rules' },

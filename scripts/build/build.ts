@@ -10,6 +10,7 @@ const consoleSources = [
     (name) => `apps/console/${name}`,
   ),
   ...['packages/client/event-stream.ts', 'packages/client/retry.ts', 'packages/contracts/fields.ts', 'NOTICE'],
+  ...['packages/reports/columns.ts', 'packages/reports/texts'],
 ];
 
 /** Builds what the platform serves: the console and the clients of its interface, each if its sources have changed. */

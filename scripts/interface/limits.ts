@@ -14,7 +14,7 @@ interface Operations {
 /** The routes whose bodies the console makes forms of. */
 const forms = [
   ...['/v1/x/alarm-rules', '/v1/x/geofences', '/v1/x/groups', '/v1/x/webhooks', '/v1/x/notifications'],
-  '/v1/x/admin/vehicles',
+  ...['/v1/x/report-schedules', '/v1/x/vehicle/{id}/trips/{tripId}/mileage', '/v1/x/admin/vehicles'],
 ];
 const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
 

@@ -71,6 +71,17 @@ async function addRecords({ application, moving, parked, hidden }: TestFleet): P
   await post('/v1/vehicle', { plate: 'RQ-100-AA', request: 'OBD device' });
   const seconds = Math.floor(Date.now() / 1000);
   await post('/v1/x/exports', { format: 'csv', from: seconds - 86_400, until: seconds });
+  await sql`with schedule as (insert into report_schedule (application_id, kind, format, every, time_zone, hour, language,
+          recipients, next_due_at)
+        values (${application.id}, 'trips', 'pdf', 'month', 'UTC', 6, 'en', '{a-recipient-with-a-long-name@fleet.example}',
+          now() + interval '1 day') returning *),
+      report as (insert into sent_report (application_id, schedule_id, due_at, from_at, until_at, state, accepted, outdated_at,
+          last_error)
+        select application_id, id, now(), now() - interval '1 month', now(), 'sent', recipients, now(),
+          'the mail server answered 451' from schedule returning *)
+    insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals, changes)
+    select application_id, schedule_id, due_at, ${moving.id}::integer, '{}', '{"distanceKm": [1000.5, 1234.25]}'
+    from report`.execute(platform.db);
   const webhook = await post('/v1/x/webhooks', { url: 'https://receiver.invalid/a/long/path', types: ['trip.*'] });
   const slack = { url: 'https://chat.invalid/hook' };
   await post('/v1/x/notifications', { events: ['booking.overdue', 'booking.starting', 'device.silent'], slack });
@@ -112,6 +123,12 @@ function screensOf({ application: { appId }, moving, parked }: TestFleet, webhoo
     { path: `/devices/${moving.deviceId}`, sign: 'text=MV-100-AA' },
     { path: '/devices?add=one', sign: 'form' },
     { path: '/devices?add=file', sign: 'input[type=file]' },
+    { path: '/reports?interval=lastMonth', sign: '.report-table' },
+    { path: '/reports?kind=mileage&interval=thisYear', sign: '.mileage-use' },
+    { path: '/reports?kind=mileage&interval=thisYear', click: '.mileage-use', sign: 'dialog form' },
+    { path: '/reports/schedules', sign: '.report-schedule' },
+    { path: '/reports/schedules', click: '.report-schedule a', sign: '.sent-report table' },
+    { path: '/reports/schedules', click: '.button.primary', sign: 'form' },
     { path: '/exports', sign: '.export-list li' },
     { path: '/exports/imports', sign: 'input[type=file]' },
     { path: '/alarms', sign: 'main >> text=MV-100-AA' },

@@ -64,6 +64,13 @@ export function operatorApplications() {
   return { applications, isLimited };
 }
 
+/** The time zone of an application; of the user's own for an empty text. */
+export function timeZoneOf(appId: string): string {
+  const signedIn = person();
+  if (signedIn?.kind === 'user') return signedIn.timeZone;
+  return signedIn?.applications.find((one) => one.appId === appId)?.timeZone ?? 'UTC';
+}
+
 /** Whether the person runs the whole platform: an operator who is not limited to applications. */
 export const isUnlimited = (): boolean => operator()?.limited === false;
 

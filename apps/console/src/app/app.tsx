@@ -18,6 +18,7 @@ import {
   MoreIcon,
   PipelineIcon,
   ProfileIcon,
+  ReportsIcon,
   VehiclesIcon,
 } from '../parts/layout/icons.tsx';
 import { type LazyComponent, lazy } from '../parts/layout/lazy.tsx';
@@ -35,6 +36,7 @@ const screens: readonly (readonly [path: RegExp, show: LazyComponent<object>])[]
   [/^\/vehicles\/\d+(?:\/\w+)?$/, lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen)],
   [/^\/devices(?:\/[^/]+)?$/, lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen)],
   [/^\/exports(?:\/\w+)?$/, lazy(async () => (await import('../screens/exports/screen.tsx')).ExportsScreen)],
+  [/^\/reports(?:\/\w+)?$/, lazy(async () => (await import('../screens/reports/screen.tsx')).ReportsScreen)],
   [/^\/replay$/, lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen)],
   [/^\/alarms(?:\/\w+)?$/, lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen)],
   [/^\/bookings(?:\/\w+)?$/, lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen)],
@@ -129,6 +131,7 @@ function Rail() {
       {/* A menu on narrow screens only; on wide ones its links stand in the rail. */}
       <div id={moreId} class="rail-more" ref={more} popover="auto">
         <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
+        <RailLink to="/reports" label={navigation.reports} icon={ReportsIcon} />
         <RailLink to="/exports" label={navigation.exports} icon={ExportsIcon} />
         {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
         {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}

@@ -13,6 +13,7 @@ const letters = {
   d: 'devices',
   a: 'alarms',
   b: 'bookings',
+  r: 'reports',
   e: 'exports',
   p: 'profile',
 } as const;

@@ -132,15 +132,16 @@ interface TextInputOptions {
   readonly label: string;
   readonly value: string;
   readonly error?: string | undefined;
+  readonly hint?: string;
   readonly maxLength: number;
   readonly isOptional?: boolean;
   readonly onValue: (value: string) => void;
 }
 
 /** A field for text that the page holds. */
-export function TextInput({ label, value, error, maxLength, isOptional = false, onValue }: TextInputOptions) {
+export function TextInput({ label, value, error, hint, maxLength, isOptional = false, onValue }: TextInputOptions) {
   return (
-    <Field label={label} error={error}>
+    <Field label={label} error={error} hint={hint}>
       {(input) => (
         <input
           {...input}

@@ -15,7 +15,7 @@ interface Tab {
 }
 
 interface ApplicationPageOptions {
-  readonly name: 'alarms' | 'bookings' | 'exports' | 'integrations';
+  readonly name: 'alarms' | 'bookings' | 'exports' | 'integrations' | 'reports';
   readonly title: string;
   /** Labels the tabs. */
   readonly label: string;

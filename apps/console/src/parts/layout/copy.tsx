@@ -43,20 +43,22 @@ export const csvOf = (rows: readonly (readonly string[])[]): string =>
 
 const cell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+/** Saves a file in the folder of downloads. */
+export function saveFile(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.dataset['load'] = '';
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(url);
+}
+
 /** A button that saves text as a file. */
 export function SaveButton({ name, type, content, title }: Record<'name' | 'type' | 'content' | 'title', string>) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([content], { type }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = name;
-    link.dataset['load'] = '';
-    document.body.append(link);
-    link.click();
-    link.remove();
-    URL.revokeObjectURL(url);
-  };
-  return <Button onClick={save}>{title}</Button>;
+  return <Button onClick={() => saveFile(name, new Blob([content], { type }))}>{title}</Button>;
 }
 
 /** Rows of a name and a value, each with a button that copies the value. */

@@ -95,5 +95,7 @@ export const AccountsIcon = icon(
     <path d="M3.2 19c.7-3.1 3-4.6 5.8-4.6s5.1 1.5 5.8 4.6M15.5 5.6a3.2 3.2 0 0 1 0 5.8M17.6 14.9c1.7.7 2.8 2 3.2 4.1" />
   </>,
 );
+export const ReportsIcon = icon(<path d="M5 3.5h10l4 4v13H5z M15 3.5v4h4 M8.5 17v-3.5M12 17v-6M15.5 17v-2" />);
+export const LockIcon = icon(<path d="M6 10.5h12v9H6z M8.5 10.5V8a3.5 3.5 0 0 1 7 0v2.5" />);
 export const ExportsIcon = icon(<path d="M12 3.5v11M7.5 10.5 12 15l4.5-4.5M4 16v3.5h16V16" />);
 export const IntegrationsIcon = icon(<path d="M9 3.5v5M15 3.5v5M6.5 8.5h11v3a5.5 5.5 0 0 1-11 0z M12 17v3.5" />);

@@ -95,17 +95,15 @@ function Writing({ draft, failure, change }: PartOptions) {
           options={messageLanguages.map((code) => [code, names[code]?.name ?? code])}
           onChange={(code) => change({ language: languageOf(code) })}
         />
-        <Field label={text.timeZone} hint={text.timeZoneHint} error={errorOf(failure, 'timeZone')}>
-          {(input) => (
-            <input
-              {...input}
-              class="input"
-              maxLength={facts.timeZone.maxLength}
-              value={draft.timeZone}
-              onInput={({ currentTarget }) => change({ timeZone: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextInput
+          label={text.timeZone}
+          hint={text.timeZoneHint}
+          value={draft.timeZone}
+          error={errorOf(failure, 'timeZone')}
+          maxLength={facts.timeZone.maxLength}
+          isOptional
+          onValue={(typed) => change({ timeZone: typed })}
+        />
         <Field label={text.maxPerHour} hint={text.maxPerHourHint} error={errorOf(failure, 'maxPerHour')}>
           {(input) => (
             <NumberInput

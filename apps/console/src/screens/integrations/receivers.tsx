@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Button } from '../../parts/layout/button.tsx';
+import { FactList } from '../../parts/layout/fact-list.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, changeQuery } from '../../router.ts';
 import { hasRole } from '../../session.ts';
@@ -208,7 +209,6 @@ export function ReceiverPage({ title, goneText, facts, form, load, children, ...
     };
     return <>{form(close)}</>;
   }
-  const known = facts.filter(([, value]) => value);
   return (
     <>
       <section class="card form" aria-label={title}>
@@ -216,9 +216,7 @@ export function ReceiverPage({ title, goneText, facts, form, load, children, ...
           {title} <DeliveryState state={receiver.state} />
         </h2>
         {receiver.disabledReason === 'GONE' && <p class="notice wrong">{goneText}</p>}
-        <dl class="facts">
-          {known.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
-        </dl>
+        <FactList rows={facts} />
         {hasRole('administrator') && (
           <Actions
             {...actions}

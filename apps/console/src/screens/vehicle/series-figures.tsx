@@ -171,7 +171,7 @@ function Figure({ series, drawing, unit, time, action }: FigureOptions) {
   const [at, value, low, high] = [times[index], mean[index], minimum[index], maximum[index]];
   const range = low !== undefined && high !== undefined && low !== high ? ` (${write(low)} – ${write(high)})` : '';
   return (
-    <figure class="card">
+    <figure class="card chart-figure">
       <figcaption>
         <strong>{nameOfSeries(field)}</strong>
         {action}

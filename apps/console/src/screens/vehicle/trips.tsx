@@ -15,9 +15,10 @@ import { addRouteLayer, addSnappedLayer, boundsOf, drawLines, type Route } from 
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
+import { MileageEntry } from '../../parts/trips/mileage-entry.tsx';
 import { preferences } from '../../preferences.ts';
 import { address, changeQuery, readSeconds } from '../../router.ts';
-import { actingFor } from '../../session.ts';
+import { actingFor, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import {
   formatClock,
@@ -27,6 +28,7 @@ import {
   formatNumber,
   formatShown,
   formatSpeed,
+  formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { decimalsOfStep, shownUnit, toShown } from '../../texts/units.ts';
@@ -123,6 +125,21 @@ function SnappedChoice({
   );
 }
 
+/** Opens the entry of a trip in the mileage log, for people who may make one. */
+function MileageButton({ vehicle: { id: vehicleId, appId, plate }, trip }: { vehicle: LiveVehicle; trip: Trip }) {
+  const isOpen = useSignal(false);
+  if (!mayChange()) return null;
+  const entered = { appId, vehicleId, plate, tripId: trip.trip_id, time: formatTime(trip.timestamp) };
+  return (
+    <div>
+      <Button onClick={() => assign(isOpen, true)}>{texts.value.mileage.open}</Button>
+      {isOpen.value && (
+        <MileageEntry trip={entered} onEntered={() => undefined} onClose={() => assign(isOpen, false)} />
+      )}
+    </div>
+  );
+}
+
 interface PlayerOptions {
   readonly vehicle: LiveVehicle;
   readonly trip: Trip;
@@ -172,6 +189,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
           {`${describeTrip(trip, trail)} · `}
           <a href={`/replay?vehicles=${vehicle.id}&from=${from}&until=${until}`}>{replay.withOthers}</a>
         </p>
+        <MileageButton vehicle={vehicle} trip={trip} />
       </section>
     </>
   );
@@ -188,7 +206,16 @@ function Replay({ vehicle, trip }: { vehicle: LiveVehicle; trip: Trip }) {
     return { trail, bands };
   }, [vehicle.id, trip.trip_id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  if (data.trail.points.length === 0) return <Empty title={texts.value.trips.noPositions} />;
+  if (data.trail.points.length === 0) {
+    return (
+      <>
+        <Empty title={texts.value.trips.noPositions} />
+        <section class="replay">
+          <MileageButton vehicle={vehicle} trip={trip} />
+        </section>
+      </>
+    );
+  }
   return <Player vehicle={vehicle} trip={trip} {...data} />;
 }
 

@@ -1,0 +1,12 @@
+import type { ComponentChildren } from 'preact';
+
+/** Names and values; those without a value are left out. */
+export function FactList({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {rows
+        .filter(([, value]) => value)
+        .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
+    </dl>
+  );
+}
