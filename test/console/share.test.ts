@@ -64,8 +64,12 @@ describe.skipIf(browserPath === undefined)('the page of a share', () => {
     const french = await watchPage(setup.browser, setup.platform.httpUrl, { ...phone, locale: 'fr-FR' });
     await french.page.goto(url);
     await french.page.getByText('En direct').waitFor();
+    const polish = await watchPage(setup.browser, setup.platform.httpUrl, { ...phone, locale: 'pl-PL' });
+    await polish.page.goto(url);
+    await polish.page.getByText('Na żywo do').waitFor();
+    await polish.page.close();
     const { body } = await setup.admin.get(`/v1/x/shares?vehicleId=${vehicleId}`);
-    expect(body.shares[0]).toMatchObject({ id, views: 2 });
+    expect(body.shares[0]).toMatchObject({ id, views: 3 });
 
     await createApiClient(setup.platform.httpUrl, { 'x-service-token': setup.application.token }).delete(
       `/v1/x/shares/${id}`,

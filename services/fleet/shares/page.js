@@ -1,43 +1,6 @@
 // The page behind a link: plain enough for any phone, without the console's bundle.
-const texts = {
-  en: {
-    loading: 'Loading …',
-    live: 'Live until',
-    trip: 'One trip. Link valid until',
-    ended: 'This link is unknown or has ended.',
-    away: 'No connection. Trying again …',
-    isPrivate: 'The position is private at the moment.',
-    none: 'There is no position yet.',
-    coordinates: 'Position',
-    accuracy: 'Accuracy',
-    speed: 'Speed',
-    heading: 'Heading',
-    time: 'Last position',
-    arrival: 'Estimated arrival',
-    open: 'Open in the map application',
-    winds: ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west'],
-    drawing: 'Position and trail, north is up',
-  },
-  fr: {
-    loading: 'Chargement …',
-    live: 'En direct jusqu’au',
-    trip: 'Un trajet. Lien valable jusqu’au',
-    ended: 'Ce lien est inconnu ou n’est plus valable.',
-    away: 'Pas de connexion. Nouvel essai …',
-    isPrivate: 'La position est privée en ce moment.',
-    none: 'Aucune position pour l’instant.',
-    coordinates: 'Position',
-    accuracy: 'Précision',
-    speed: 'Vitesse',
-    heading: 'Cap',
-    time: 'Dernière position',
-    arrival: 'Arrivée estimée',
-    open: 'Ouvrir dans l’application de cartes',
-    winds: ['nord', 'nord-est', 'est', 'sud-est', 'sud', 'sud-ouest', 'ouest', 'nord-ouest'],
-    drawing: 'Position et trace, le nord est en haut',
-  },
-};
-const language = navigator.language.startsWith('fr') ? 'fr' : 'en';
+/* global texts -- the server prepends the table of texts.json */
+const language = Object.keys(texts).find((one) => navigator.language.startsWith(one)) ?? 'en';
 const text = texts[language];
 const byId = (id) => document.getElementById(id);
 const token = location.hash.slice(1);

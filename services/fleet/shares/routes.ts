@@ -160,5 +160,5 @@ function addPage(http: Http): void {
         .send(content),
     );
   serve('/share', 'text/html', read('page.html').replace('<style>', `<style>${pageStyle}`));
-  serve('/share.js', 'text/javascript', read('page.js'));
+  serve('/share.js', 'text/javascript', `const texts = ${read('texts.json').trim()};\n${read('page.js')}`);
 }

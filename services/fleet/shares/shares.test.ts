@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { createApiClient } from '@odograph/testkit/api-client';
 import {
@@ -309,4 +310,14 @@ it('rejects invalid ends, bookings and trips, and archived vehicles, naming the 
   await updateVehicle(db, vehicle.id, { archived_at: new Date() });
   expect(await ask({})).toEqual([409, 'VEHICLE_ARCHIVED', undefined]);
   expect((await open('x', '?after=never')).status).toBe(404);
+});
+
+it('the page has the texts of every language of the console, and each language the same texts', async () => {
+  const file = readFileSync(new URL('texts.json', import.meta.url), 'utf8');
+  const texts = JSON.parse(file) as Record<string, Record<string, string | string[]>>;
+  expect(Object.keys(texts).sort()).toEqual(['de', 'en', 'es', 'fr', 'it', 'pl', 'pt']);
+  for (const own of Object.values(texts)) {
+    expect(Object.keys(own)).toEqual(Object.keys(texts['en'] ?? {}));
+    expect(own['winds']).toHaveLength(8);
+  }
 });
