@@ -130,12 +130,11 @@ function MileageButton({ vehicle: { id: vehicleId, appId, plate }, trip }: { veh
   const isOpen = useSignal(false);
   if (!mayChange()) return null;
   const entered = { appId, vehicleId, plate, tripId: trip.trip_id, time: formatTime(trip.timestamp) };
+  const close = () => assign(isOpen, false);
   return (
     <div>
       <Button onClick={() => assign(isOpen, true)}>{texts.value.mileage.open}</Button>
-      {isOpen.value && (
-        <MileageEntry trip={entered} onEntered={() => undefined} onClose={() => assign(isOpen, false)} />
-      )}
+      {isOpen.value && <MileageEntry trip={entered} onEntered={() => undefined} onClose={close} />}
     </div>
   );
 }
