@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Form, Labelled, readFields, SelectField } from '../../parts/forms/fields.tsx';
@@ -85,6 +85,31 @@ async function createExport(form: HTMLFormElement, appId: string, choices: Choic
   await answerOf(api.POST('/v1/x/exports', { params: { header: headerFor(appId) }, body }));
 }
 
+/** The fields for the subject and the format of an export. */
+function ContentFields({ of, format }: { of: Signal<Job['of']>; format: Signal<Job['format']> }) {
+  const { exports: text } = texts.value;
+  const chooseSubject = (chosen: string) => {
+    of.value = subjects.find((one) => one === chosen) ?? 'readings';
+    if (!formats[of.value].includes(format.value)) format.value = 'csv';
+  };
+  return (
+    <>
+      <SelectField
+        label={text.of}
+        value={of.value}
+        options={subjects.map((one) => [one, text.subjects[one]])}
+        onChange={chooseSubject}
+      />
+      <SelectField
+        label={text.format}
+        value={format.value}
+        options={formats[of.value].map((one) => [one, text.formats[one]])}
+        onChange={(chosen) => assign(format, formats.readings.find((one) => one === chosen) ?? 'csv')}
+      />
+    </>
+  );
+}
+
 /** Creates an export; proposes the vehicle in the address, and last month. */
 export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () => void }) {
   const { exports: text } = texts.value;
@@ -100,10 +125,6 @@ export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () 
       });
       onCreated();
     });
-  };
-  const chooseSubject = (chosen: string) => {
-    of.value = subjects.find((one) => one === chosen) ?? 'readings';
-    if (!formats[of.value].includes(format.value)) format.value = 'csv';
   };
   return (
     <Form class="card form export-form" onSubmit={submit}>
@@ -121,18 +142,7 @@ export function ExportForm({ appId, onCreated }: { appId: string; onCreated: () 
         none={texts.value.groups.all}
         onChange={(chosen) => assign(group, chosen)}
       />
-      <SelectField
-        label={text.of}
-        value={of.value}
-        options={subjects.map((one) => [one, text.subjects[one]])}
-        onChange={chooseSubject}
-      />
-      <SelectField
-        label={text.format}
-        value={format.value}
-        options={formats[of.value].map((one) => [one, text.formats[one]])}
-        onChange={(chosen) => assign(format, formats.readings.find((one) => one === chosen) ?? 'csv')}
-      />
+      <ContentFields of={of} format={format} />
       <SelectField
         label={text.interval}
         value={month.value}
