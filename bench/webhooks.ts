@@ -11,13 +11,13 @@ import type { Arrivals, Lag, ReceiverSettings } from './parts/webhook-receiver.t
 const options = {
   events: [100_000, 'events to deliver'],
   vehicles: [1000, 'vehicles that the events belong to'],
-  receivers: [20, 'receivers over TLS, each of the readings of a part of the vehicles'],
-  rate: [2000, 'uploads/s that are delivered to these receivers; 0 leaves this part out'],
+  receivers: [20, 'receivers over TLS; each gets the readings of a share of the vehicles'],
+  rate: [2000, 'uploads/s delivered to these receivers; 0 skips this part'],
   seconds: [30, 'duration of this part, seconds'],
 } as const;
 
 const waitMs = 600_000;
-/** Webhooks may be delivered to this machine. */
+/** Permits webhooks to receivers on this machine. */
 const local = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
 /** Ends commands of a fleet, each of which is an event; their status counts those of the vehicle from 1. */
@@ -108,18 +108,18 @@ async function measureLag(
   const { cpuSeconds } = await service.usage();
   await loading;
   printTable(
-    [`readings of ${figure(rate)} uploads a second to ${receivers} receivers over TLS`, 'measured'],
+    [`readings from ${figure(rate)} uploads/s to ${receivers} receivers over TLS`, 'measured'],
     [
-      ['deliveries a second', lag.events / seconds],
-      ['from the upload to its delivery, p50, ms', lag.p50Ms],
-      ['from the upload to its delivery, p99, ms (goal: under 2,000)', lag.p99Ms],
+      ['deliveries per second', lag.events / seconds],
+      ['upload to delivery, p50, ms', lag.p50Ms],
+      ['upload to delivery, p99, ms (goal: under 2,000)', lag.p99Ms],
       ['CPU of the service, µs each', ((cpuSeconds - before.cpuSeconds) * 1e6) / lag.events],
     ],
   );
 }
 
 export const benchmark = defineBenchmark(
-  'events/s that one process delivers to a webhook, and the lag of readings delivered to many over TLS',
+  'events/s that one process delivers to a webhook, and the lag of readings delivered to many webhooks over TLS',
   options,
   async (engines, settings) => {
     await measureRate(engines, settings);

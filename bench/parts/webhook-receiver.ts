@@ -9,7 +9,7 @@ import { readSettings, serveParent } from './processes.ts';
 import { TimeHistogram } from './report.ts';
 
 export interface ReceiverSettings {
-  /** Servers, each on a port of its own. */
+  /** Number of servers, each on its own port. */
   readonly servers: number;
   /** PEM files; without them, the servers are plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly key: string };
@@ -24,7 +24,7 @@ export interface Arrivals {
   readonly lastAtMs: number;
 }
 
-/** From the device time of a reading until its delivery, since the last question. */
+/** Time from the device time of a reading to its delivery, since the last `lag` request. */
 export interface Lag {
   readonly events: number;
   readonly p50Ms: number;

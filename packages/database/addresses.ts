@@ -21,8 +21,8 @@ const cellsPerDegree = 10_000;
 const spotMetres = 50;
 /** Maximum cells of one request, and in the queue. */
 const maxCells = 10_000;
-/** Longest wait of a report for missing addresses. */
-export const reportWaitMs = 10_000;
+/** Maximum wait of a report for missing addresses. */
+export const maxReportWaitMs = 10_000;
 const pollMs = 250;
 
 /** A place of an application, rounded to ten-thousandths of a degree. */
@@ -40,7 +40,7 @@ export const centreOf = ({ latitudeCell, longitudeCell }: Cell): Position => ({
   longitude: longitudeCell / cellsPerDegree,
 });
 
-/** Writes a cell as a member of the queue. */
+/** Formats a cell as a member of the queue. */
 const writeCell = ({ applicationId, latitudeCell, longitudeCell }: Cell) =>
   `${applicationId},${latitudeCell},${longitudeCell}`;
 
@@ -89,7 +89,7 @@ async function readOwnPlaces(db: Database, applicationIds: readonly number[]): P
 
 interface StoredAddress {
   readonly address: string | null;
-  /** Whether it need not be looked up: its source is the current one, and it is not too old. */
+  /** Whether no lookup is needed: the address is from the current source and not stale. */
   readonly isKnown: boolean;
 }
 
@@ -126,8 +126,8 @@ export class Addresses {
   }
 
   /**
-   * Finds the addresses of positions, of 10,000 different cells at most. Missing ones are queued.
-   * @param waitMs longest wait for missing addresses; without one, a later call returns them
+   * Finds the addresses of positions, of at most 10,000 distinct cells. Missing ones are queued.
+   * @param waitMs maximum wait for missing addresses; without it, a later call returns them
    * @returns addresses in the order of the positions; undefined for an unknown one
    */
   async find(db: Database, positions: readonly VehiclePosition[], waitMs = 0): Promise<(string | undefined)[]> {
@@ -204,7 +204,7 @@ export class Addresses {
   }
 }
 
-/** Writes a place for people: its address, else its coordinates. */
+/** Formats a place for display: its address, else its coordinates. */
 export const describePlace = ({ latitude, longitude }: Position, address: string | undefined): string =>
   address ?? `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
 
@@ -215,7 +215,7 @@ export async function isNamed(db: Database, cell: Cell, config: SourceConfig): P
 }
 
 /**
- * Stores the address of a cell, and deletes addresses older than a year. One of a deleted application is ignored.
+ * Stores the address of a cell, and deletes addresses older than a year. Ignores cells of deleted applications.
  * @param address undefined if there is none
  */
 export async function storeAddress(

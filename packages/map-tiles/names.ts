@@ -19,7 +19,7 @@ interface Point {
 
 interface Locality extends Point {
   readonly name: string;
-  /** From 0.25 for a hamlet to 4 for a city. */
+  /** Weight, from 0.25 for a hamlet to 4 for a city. */
   readonly size: number;
 }
 
@@ -33,19 +33,19 @@ interface TileId extends Point {
   readonly z: number;
 }
 
-/** Distance within which a position is on a road. */
+/** Maximum distance of a position from the road that names it. */
 const maxRoadMetres = 50;
-/** From this distance on, the name of a locality is followed by the distance. */
+/** Minimum distance that is appended to the name of a locality. */
 const minShownKm = 3;
 /** Roads for motor vehicles (Protomaps basemap, layer "roads"). */
 const roadKinds: readonly unknown[] = ['highway', 'major_road', 'minor_road'];
-/** A locality names the places around it, of a city further than of a hamlet. */
+/** Weights of localities: a city names positions at a greater distance than a hamlet does. */
 const sizes: Readonly<Record<string, number>> = { city: 4, town: 2, village: 1 };
 const equatorMetres = 40_075_017;
-/** A locality is searched in tiles of this zoom, 3 km wide at 48 degrees, and then in larger ones. */
+/** Zoom at which the search for a locality starts, in tiles 3 km wide at 48 degrees; continues in larger tiles. */
 const localityZoom = 13;
 const maxCachedTiles = 2000;
-/** Tiles that are read for a list of all localities. */
+/** Maximum tiles read to list all localities. */
 const maxListedTiles = 400;
 
 const toPoint = (latitude: number, longitude: number): Point => ({
@@ -101,8 +101,8 @@ class FileSource implements Source {
 }
 
 /**
- * The names of roads and localities in a PMTiles archive (https://docs.protomaps.com/basemaps/layers, version 4). It reads one
- * version of the file, even if the file is replaced meanwhile.
+ * Reads the names of roads and localities from a PMTiles archive (https://docs.protomaps.com/basemaps/layers, version 4).
+ * Reads the version of the file that was opened, even after the file is replaced.
  */
 export class MapNames {
   readonly #file: FileHandle;
@@ -152,8 +152,8 @@ export class MapNames {
     this.#all ??= this.#listLocalities();
     const wanted = fold(text);
     const found = (await this.#all).flatMap((locality) => {
-      const place = fold(locality.name).indexOf(wanted);
-      return place < 0 ? [] : [{ locality, isStart: place === 0 }];
+      const index = fold(locality.name).indexOf(wanted);
+      return index < 0 ? [] : [{ locality, isStart: index === 0 }];
     });
     found.sort((one, other) => Number(other.isStart) - Number(one.isStart) || other.locality.size - one.locality.size);
     return found.slice(0, limit).map(({ locality }) => toPlace(locality));
@@ -173,7 +173,7 @@ export class MapNames {
     const all = new Map<string, Locality>();
     for (let { x } = first; x <= last.x; x += 1) {
       for (let { y } = first; y <= last.y; y += 1) {
-        // A place near the edge of a tile is in both.
+        // Adjacent tiles share the localities near their edge.
         for (const one of await this.#localitiesOf({ z, x, y })) {
           all.set(`${one.name} ${one.x.toFixed(4)} ${one.y.toFixed(4)}`, one);
         }
@@ -190,15 +190,15 @@ export class MapNames {
       const shown = textOf(name) ?? textOf(ref);
       if (shown === undefined || !roadKinds.includes(kind)) continue;
       for (const line of feature.loadGeometry()) {
-        const place = line.map((one) => placeIn(tile, feature.extent, one));
-        const distance = distanceTo(point, place);
+        const points = line.map((one) => placeIn(tile, feature.extent, one));
+        const distance = distanceTo(point, points);
         if (distance <= (nearest?.distance ?? reach)) nearest = { name: shown, distance };
       }
     }
     return nearest?.name;
   }
 
-  /** Searches tiles around a position, and larger ones until a locality is nearer than what they do not cover. */
+  /** Searches the tiles around a position, then larger ones, until a locality is within the width of a tile. */
   async #findLocality(point: Point): Promise<NearLocality | undefined> {
     const { minZoom, maxZoom } = this.#header;
     for (let z = Math.min(maxZoom, localityZoom); z >= minZoom; z -= 2) {
@@ -208,7 +208,7 @@ export class MapNames {
     return undefined;
   }
 
-  /** Finds the locality within the width of a tile that is nearest in proportion to its size. */
+  /** Finds the locality within the width of a tile that is nearest relative to its weight. */
   async #findLocalityAround(point: Point, z: number): Promise<NearLocality | undefined> {
     const { x, y } = tileOf(point, z);
     const tiles = [-1, 0, 1].flatMap((dx) => [-1, 0, 1].map((dy) => ({ z, x: x + dx, y: y + dy })));
@@ -248,7 +248,7 @@ export class MapNames {
   }
 }
 
-/** Returns the position of a point of a tile. */
+/** Converts a point in a tile to a position on the map. */
 const placeIn = ({ z, x, y }: TileId, extent: number, point: Point): Point => ({
   x: (x + point.x / extent) / 2 ** z,
   y: (y + point.y / extent) / 2 ** z,

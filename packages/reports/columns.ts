@@ -5,7 +5,7 @@
 export interface Column {
   readonly key: string;
   readonly type: 'text' | 'word' | 'moment' | 'date' | 'whole' | 'number' | 'flag';
-  /** Columns of the degrees of the place that a text names: its address, else its coordinates. */
+  /** Coordinate columns of a place column, which contains the address, else the coordinates. */
   readonly position?: readonly [latitude: string, longitude: string];
   /** Decimals of a number. */
   readonly digits?: number;
@@ -22,7 +22,7 @@ const flag = (key: string): Column => ({ key, type: 'flag' });
 const number = (key: string, digits: number): Column => ({ key, type: 'number', digits });
 const wide = (column: Column): Column => ({ ...column, isWide: true });
 
-/** Creates a column that names a place unless a row does. */
+/** Creates a column for a place; rows may already contain its name. */
 const place = (key: string, latitude: string, longitude: string): Column => ({
   ...text(key),
   position: [latitude, longitude],

@@ -60,7 +60,7 @@ export function fileNameOf({ kind, scope: { from, until, timeZone } }: Report, f
 }
 
 /**
- * Reads a report and writes it as a file. A process does this for two reports at once.
+ * Reads a report and writes it as a file; a process handles at most two reports at once.
  * @throws Failure OVERLOADED if two files are still being written after 30 s, or if writing exceeds its time or memory
  * limit; INVALID_PARAMETER as readReport
  */

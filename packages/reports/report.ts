@@ -1,5 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
-import { type Addresses, describePlace, reportWaitMs, type VehiclePosition } from '@odograph/database/addresses';
+import { type Addresses, describePlace, maxReportWaitMs, type VehiclePosition } from '@odograph/database/addresses';
 import { fetchRows, inSnapshot } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
@@ -64,14 +64,14 @@ function toRow(columns: readonly Column[], stored: object): Record<string, Repor
   return Object.fromEntries(known);
 }
 
-/** A place that a report names. */
+/** A place whose name is not known yet. */
 interface UnnamedPlace {
   readonly row: Record<string, ReportValue>;
   readonly column: string;
   readonly position: VehiclePosition;
 }
 
-/** Finds the places that a row has positions of, and no names. */
+/** Finds the places of a row that have a position but no name. */
 function placesOf(columns: readonly Column[], stored: object, row: UnnamedPlace['row']): UnnamedPlace[] {
   const values = new Map<string, unknown>(Object.entries(stored));
   return columns.flatMap(({ key, position: names }) => {
@@ -84,7 +84,7 @@ function placesOf(columns: readonly Column[], stored: object, row: UnnamedPlace[
 /** Names places by their addresses, else by their coordinates. */
 async function namePlaces(db: Database, places: readonly UnnamedPlace[], addresses: Addresses): Promise<void> {
   const positions = places.map(({ position }) => position);
-  const found = await addresses.find(db, positions, reportWaitMs);
+  const found = await addresses.find(db, positions, maxReportWaitMs);
   for (const [index, { row, column, position }] of places.entries()) {
     row[column] = describePlace(position, found[index]);
   }
@@ -128,8 +128,8 @@ interface ReadOptions {
 }
 
 /**
- * Reads a report in one snapshot, and then names its places: waits up to 10 s for missing addresses. The tables are in memory,
- * so callers bound how many reports they read at once.
+ * Reads a report in one snapshot, then names its places, waiting up to 10 s for missing addresses. Holds the tables in memory,
+ * so callers must limit concurrent reports.
  * @throws Failure INVALID_PARAMETER with the reason TOO_MANY_ROWS
  */
 export async function readReport(

@@ -69,11 +69,11 @@ const rolesPattern =
   '^[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?(,[^,=]+=(viewer|operator|administrator)(:[\\w+-]+)?)*$';
 
 const required = (pattern: string) => Type.String({ pattern });
-/** The value of OIDC_PROVIDERS; its members are those of the settings for one provider. */
+/** The value of OIDC_PROVIDERS; its members correspond to the settings for one provider. */
 export const OidcProviders = Type.Array(
   Type.Object(
     {
-      /** Part of the redirect URI; the other one names the provider of OIDC_ISSUER. */
+      /** Part of the redirect URI; `provider` is reserved for the provider of OIDC_ISSUER. */
       id: required('^(?!provider$|callback$|logout$)[a-z0-9-]{1,32}$'),
       name: required('^.{1,64}$'),
       issuer: required(issuerPattern),

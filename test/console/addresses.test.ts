@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)('the console shows the places', () => {
     expect(await findOverflow(page)).toEqual([]);
   });
 
-  it('that a search on the map finds: own ones while a person types, addresses on Enter', async () => {
+  it('found by a search on the map: parking spots while typing, addresses on Enter', async () => {
     const { page, errors } = await setup.open('/map', await setup.accountOf('viewer'));
     const search = page.getByLabel('Search vehicles and places');
     await search.fill('cust');

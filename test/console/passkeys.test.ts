@@ -12,7 +12,7 @@ import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixt
 const password = 'correct horse battery';
 const passwordHash = hashPassword(password);
 let setup: ConsoleSetup;
-/** Passkeys need a domain name: addresses have none. */
+/** Passkeys require a domain name, not an IP address. */
 let origin: string;
 
 /** A page whose browser has an authenticator, with which the person of `cookie` is signed in. */
@@ -71,7 +71,7 @@ const bodyOf = ({ id, response: { authenticatorData, clientDataJSON, signature, 
 const anonymous = () => createApiClient(origin, { origin });
 const requestOptions = async () => (await anonymous().post('/v1/x/session/passkey/options')).body;
 
-/** Has the authenticator of a page sign the challenge of a sign-in. */
+/** Signs the challenge of a sign-in with the authenticator of a page. */
 async function sign(page: Page, options?: object): Promise<Assertion> {
   const json = JSON.stringify(options ?? (await requestOptions()));
   return page.evaluate(`navigator.credentials
@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('a passkey', () => {
     await page.getByLabel('Name').fill(name);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByText('This account requires its passkey to sign in.').waitFor();
+    await page.getByText('Sign in to this account with its passkey.').waitFor();
     expect(await findAllBarriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.waitForURL((url) => url.pathname === '/map');

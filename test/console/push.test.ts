@@ -50,7 +50,7 @@ interface Shown {
   readonly data: { readonly url: string };
 }
 
-/** The headless shell of Chromium has no notifications, a whole Chromium has. */
+/** The headless shell of Chromium has no notifications; full Chromium does. */
 const keepShown = `if (Notification.permission !== 'granted') {
   const shown = [];
   ServiceWorkerRegistration.prototype.showNotification = async (title, options) => shown.push({ title, ...options });
@@ -60,7 +60,7 @@ const readShown = `registration.getNotifications()
   .then((shown) => shown.map(({ title, body, tag, data }) => ({ title, body, tag, data })))`;
 const permit = "Object.defineProperty(Notification, 'permission', { value: 'granted' })";
 
-/** Builds a subscription as a script that replaces the push service, which needs the vendor of the browser. */
+/** Builds a script that replaces the browser vendor's push service with a subscription. */
 function subscriptionScript(endpoint: string): string {
   const subscription = {
     endpoint,
@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)('push messages', () => {
     expect(shown[0]).toEqual({ ...text, data: { url } });
     const links = shown.slice(1).map(({ data }) => new URL(data.url).href);
     expect(links).toEqual(foreign.map(() => `${origin}/`));
-    // Only the click of a person may open a window.
+    // Only a user click may open a window.
     const opened = await worker.evaluate(`(async () => {
       const opened = [];
       clients.openWindow = async (url) => opened.push(url);

@@ -2,12 +2,12 @@ import { createVehicle } from '@odograph/testkit/fixtures';
 import { browserPath } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
-import { sendJson, startEngine } from '../../services/fleet/places/places.fixture.ts';
+import { sendJson, startUpstream } from '../../services/fleet/places/places.fixture.ts';
 import { storeLatest } from '../../services/query/query.fixture.ts';
 import { findBarriers, findOverflow, watchPage } from './browser.fixture.ts';
 import { startConsole } from './console.fixture.ts';
 
-/** A line through Vaduz, and the time for the rest of the way. */
+/** A line through Vaduz, and the remaining driving time. */
 const route = {
   ...{ distance: 600, duration: 1200 },
   geometry: {
@@ -21,9 +21,9 @@ const route = {
 };
 
 it.skipIf(browserPath === undefined)(
-  'a router draws a trip on roads beside the measured one, and tells the viewers of a share the arrival',
+  'a router snaps a trip to roads, drawn with the measured line, and estimates the arrival on the page of a share',
   async () => {
-    const { url } = await startEngine(({ pathname }, response) =>
+    const { url } = await startUpstream(({ pathname }, response) =>
       sendJson(response, pathname.startsWith('/match') ? { matchings: [route] } : { routes: [route] }),
     );
     const setup = await startConsole({ ROUTER_URL: url, ROUTER_REQUESTS_PER_SECOND: '50' });

@@ -42,30 +42,30 @@ async function showMessage({ title, body, tag, url = '/' }) {
   await registration.showNotification(title, { body, tag, data, icon: '/icon.png' });
 }
 
-/** Opens the link of a message, in the window that shows it already if there is one. */
+/** Opens the link of a message; focuses a window that already shows it. */
 async function openLink(url) {
   const windows = await clients.matchAll({ type: 'window' });
   const shown = windows.find((one) => one.url === url);
   await (shown ? shown.focus() : clients.openWindow(url));
 }
 
-/** Requests the interface in the session of this browser. @throws Error for a failure other than 404 */
+/** Calls the interface with the session of this browser. @throws Error for a failure other than 404 */
 async function request(path, appId, push) {
   const headers = { 'content-type': 'application/json', 'x-application': appId };
   const response = await fetch(path, { headers, ...(push && { method: 'PUT', body: JSON.stringify({ push }) }) });
-  if (!response.ok && response.status !== 404) throw new Error(`answered ${response.status}`);
+  if (!response.ok && response.status !== 404) throw new Error(`unexpected status ${response.status}`);
   return response.json();
 }
 
 /**
- * Gives a new subscription of the browser to its notifications; the former one no longer works. Without a session of an
- * administrator it fails, and is tried again whenever a page of the console is opened.
+ * Stores the renewed subscription in the notifications of this browser, because the previous one no longer works. Fails
+ * without the session of an administrator; retried whenever a page of the console opens.
  */
 async function renewSubscription() {
   const cache = await caches.open('push');
-  const kept = await (await cache.match('/subscription'))?.json();
-  if (kept === undefined) return;
-  const { endpoint, notifications } = kept;
+  const stored = await (await cache.match('/subscription'))?.json();
+  if (stored === undefined) return;
+  const { endpoint, notifications } = stored;
   let subscription = await registration.pushManager.getSubscription();
   if (subscription === null) {
     const { publicKey } = await request('/v1/x/notifications/push-key', notifications[0].appId);

@@ -64,7 +64,7 @@ export function operatorApplications() {
   return { applications, isLimited };
 }
 
-/** The time zone of an application; of the user's own for an empty text. */
+/** Returns the time zone of an application; for a user, of the user's own. */
 export function timeZoneOf(appId: string): string {
   const signedIn = person();
   if (signedIn?.kind === 'user') return signedIn.timeZone;
@@ -123,17 +123,17 @@ export async function signIn(credentials: Credentials): Promise<SignInFault | un
   return { kind: field === 'code' ? 'wrong code' : 'wrong' };
 }
 
-/** Whether this browser has passkeys, which belong to a domain and need a secure context. */
+/** Whether passkeys can be used here: they require a domain name and a secure context. */
 export const supportsPasskeys = (): boolean =>
   'PublicKeyCredential' in window && !/^[\d.]+$|^\[/.test(location.hostname);
 
-/** Whether this browser offers passkeys in the suggestions for a field. */
+/** Whether this browser suggests passkeys in autofill (conditional mediation). */
 export const suggestsPasskeys = async (): Promise<boolean> =>
   supportsPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;
 
 /**
- * Signs in with a passkey that the person chooses in a dialog of the browser, or among the suggestions for a field.
- * @returns why it failed; undefined when it did not, or when no suggestion was chosen
+ * Signs in with a passkey that the person selects in a browser dialog or an autofill suggestion.
+ * @returns the reason of a failure; undefined on success, or if no suggestion was selected
  */
 export async function signInWithPasskey(isSuggested = false): Promise<SignInFault | undefined> {
   const { startAuthentication } = await import('@simplewebauthn/browser');

@@ -94,7 +94,7 @@ class Notifier implements OpenedReceiver {
     this.#isClosed = true;
   }
 
-  /** Returns the time until the hourly limit permits another message. Other instances send the tests. */
+  /** Returns the time until the hourly limit permits another message. Reads tests from the database: other instances send them. */
   async #waitMs(): Promise<number> {
     const now = this.#context.clock();
     const start = now.getTime() - hourMs;

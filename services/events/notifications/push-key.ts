@@ -22,7 +22,7 @@ export async function openPushKey(db: Database, sealer: Sealer): Promise<PushKey
   return { publicKey: row.publicKey, privateKey: sealer.open(row.sealed, pushKeyContext).toString() };
 }
 
-/** Seals the private key under the newest of ENCRYPTION_KEYS, unless none of them opens it. */
+/** Reseals the private key under the newest of ENCRYPTION_KEYS; skips a key that none of them opens. */
 export async function resealPushKey(db: Database, sealer: Sealer): Promise<void> {
   const { rows } = await sql<{ sealed: Buffer }>`select sealed_private_key as sealed from push_key`.execute(db);
   for (const { sealed } of rows) {

@@ -195,7 +195,7 @@ export async function sealChannel(db: Database, sealer: Sealer, id: string, sett
 }
 
 /**
- * Replaces the subscription of a locked push notification, and enables it if the former one no longer existed.
+ * Replaces the subscription of a locked push notification; re-enables it if the previous subscription no longer existed.
  * @throws Failure NOT_FOUND for another channel
  */
 export async function replaceSubscription(

@@ -171,7 +171,7 @@ function addChanges(http: Http, { db, sealer, addresses, mailer }: NotificationR
   });
   const subscription = {
     ...route,
-    summary: 'Replace the subscription of a push notification that its browser has renewed',
+    summary: 'Replace the subscription of a push notification after the browser has renewed it',
     params: schemas.NotificationPath,
     body: Type.Object({ push: schemas.Channels.push }),
     response: answers(schemas.Notification, 'UNAUTHORIZED', 'NOT_FOUND'),

@@ -100,7 +100,7 @@ export async function changeWebhook(
     and coalesce(vehicle_id, 0) <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
 }
 
-/** Has the process that delivers to a locked webhook load it again and deliver without a pause. */
+/** Makes the process that delivers to a locked webhook reload it, and resets the back-off. */
 export async function restartDelivery(db: Database, id: string): Promise<void> {
   await sql`update webhook set version = version + 1, failing_since = null, pauses = 0, paused_until = null,
     last_error = null where id = ${id}`.execute(db);

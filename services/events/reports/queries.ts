@@ -26,7 +26,7 @@ export async function createSchedule(db: Database, applicationId: number, given:
         where vehicle_group.id = ${group}::uuid and vehicle_group.application_id = application.id))
       and (select count(*) from report_schedule where application_id = application.id) < ${maxSchedules}
     returning ${scheduleJson} as schedule`;
-  // A concurrent deletion of the group passes the check.
+  // The group may be deleted after the check.
   const isGone = { report_schedule_group: ['NOT_FOUND', 'no such group'] } as const;
   const { rows } = await failOnConstraint(isGone, () => insertion.execute(db));
   if (rows[0] !== undefined) return rows[0].schedule;
@@ -36,7 +36,7 @@ export async function createSchedule(db: Database, applicationId: number, given:
   throw new Failure('NOT_FOUND', 'no such group');
 }
 
-/** Changes when, how and to whom a schedule sends. An unchanged time keeps the due time. @throws Failure NOT_FOUND */
+/** Changes a schedule, except kind and group; an unchanged time keeps the due time. @throws Failure NOT_FOUND */
 export async function updateSchedule(db: Database, id: string, given: ChangedSchedule): Promise<Schedule> {
   const { format, every, hour, language, recipients, timeZone = null } = given;
   const { rows } = await sql<{ schedule: Schedule }>`

@@ -27,7 +27,7 @@ const route = { tags: ['reports'] };
 const summaries = {
   create: 'Send a report by e-mail each week or month',
   list: 'List the schedules of the application',
-  change: 'Change when, how and to whom a schedule sends its report; kind and group stay',
+  change: 'Change a schedule, except its kind and group',
   delete: 'Delete a schedule and the list of its sent reports',
   sent: 'List the last 100 reports of a schedule, and the totals that late data has changed since',
 };

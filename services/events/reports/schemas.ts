@@ -34,7 +34,7 @@ const scheduleFields = {
 const timeZone = (description: string) => Type.String({ maxLength: 64, description, examples: ['Europe/Paris'] });
 
 const ownZone = Type.Optional(timeZone('IANA time zone; by default that of the application'));
-/** What may change: sent reports are compared with the kind and the group of their schedule. */
+/** The settings that may change; kind and group are fixed, because sent reports are compared with them. */
 export const ChangedSchedule = Type.Object({ ...delivery, timeZone: ownZone });
 export type ChangedSchedule = Static<typeof ChangedSchedule>;
 export const NewSchedule = Type.Object({ ...scheduleFields, timeZone: ownZone });

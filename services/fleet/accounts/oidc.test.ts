@@ -124,7 +124,7 @@ describe('a sign-in at the identity provider', () => {
 describe('one of several providers', () => {
   const at = `${start}/partner`;
 
-  it('gives the roles of its own groups, and signs nobody in as the person of another', async () => {
+  it('grants the roles of its own groups, and signs in no operator of another provider', async () => {
     const id = randomUUID();
     const first = await signIn(id, [admins]);
     const second = await signIn(id, [admins], { at, name: `other-${id}` });
@@ -137,7 +137,7 @@ describe('one of several providers', () => {
     expect([taken.address, (await taken.show()).error]).toEqual(['/sign-in?failed=partner', 'MISSING_TOKEN']);
   });
 
-  it('cannot complete a sign-in that was started at another', async () => {
+  it('cannot complete a sign-in that was started at another provider', async () => {
     partner.signsIn(randomUUID(), { preferred_username: `name-${randomUUID()}`, groups: [admins] });
     const browser = new TestBrowser(publicUrl, httpUrl);
     let callback = (await browser.fetch(at)).headers.get('location') ?? '';
@@ -148,7 +148,7 @@ describe('one of several providers', () => {
     expect(mixed.headers.get('location')).toBe('/sign-in?failed=provider');
   });
 
-  it('ends only the sessions of its own people', async () => {
+  it('ends only the sessions of its own operators', async () => {
     const id = randomUUID();
     const first = await signIn(id, [viewers]);
     await db

@@ -16,12 +16,12 @@ import { hasFactor, originOf, verifyCurrentPassword } from './second-factors.ts'
 import { endOtherSessions, SignedInPerson, selectOperators, sessionOf } from './sessions.ts';
 import { type OperatorAccount, openSession } from './sign-in.ts';
 
-/** Loads the library on first use: it costs 29 MB and 0.3 s of CPU time, also where nobody has a passkey. */
+/** Loads the library on first use: loading costs 29 MB and 0.3 s of CPU time, even without passkeys. */
 const loadLibrary = () => import('@simplewebauthn/server');
 
 const challengeSeconds = 300;
 const maxPasskeys = 20;
-/** EdDSA, ES256 and RS256: every Node.js verifies these (IANA COSE Algorithms). */
+/** EdDSA, ES256 and RS256 (IANA COSE Algorithms), which every Node.js build can verify. */
 const algorithms = [-8, -7, -257];
 
 const base64url = (maxLength: number, description: string) =>
@@ -29,7 +29,7 @@ const base64url = (maxLength: number, description: string) =>
 /** WebAuthn Level 3, 4: at most 1,023 bytes. */
 const CredentialId = base64url(1364, 'identifier of the credential, base64url');
 const ClientData = base64url(8192, 'clientDataJSON, base64url');
-const Name = text(1, 100, { description: 'for people', examples: ['Work laptop'] });
+const Name = text(1, 100, { description: 'display name', examples: ['Work laptop'] });
 const CreationOptions = Type.Record(Type.String(), Type.Unknown(), {
   title: 'PasskeyCreationOptions',
   description: 'PublicKeyCredentialCreationOptionsJSON of WebAuthn, for navigator.credentials.create()',
@@ -60,7 +60,7 @@ const Passkey = Type.Object(
   },
   { title: 'Passkey' },
 );
-const Proof = Type.Object({ currentPassword: Password });
+const CurrentPassword = Type.Object({ currentPassword: Password });
 const path = '/v1/x/session/passkeys';
 
 /** Routes of the passkeys of operators. */
@@ -76,8 +76,8 @@ function relyingParty({ config: { PUBLIC_URL } }: Fleet, { headers }: FastifyReq
 const challengeKey = ({ config }: Fleet, challenge: string): string =>
   `${config.QUEUE_PREFIX}:passkey-challenge:${hashSecret(challenge).toString('base64url')}`;
 
-/** @param purpose of the only request that the challenge is accepted in */
-async function keepChallenge(fleet: Fleet, purpose: string, challenge: string): Promise<void> {
+/** Stores a challenge. @param purpose identifies the request that may use it */
+async function storeChallenge(fleet: Fleet, purpose: string, challenge: string): Promise<void> {
   await fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds);
 }
 
@@ -87,13 +87,13 @@ const acceptChallenge = (fleet: Fleet, purpose: string) => async (challenge: str
 
 const registrationOf = (operatorId: string): string => `registration of ${operatorId}`;
 
-/** The user handle of an operator: no name, since authenticators show it to everyone who holds them. */
+/** Returns the user handle of an operator. It contains no name, because anyone with the authenticator can read it. */
 const handleOf = (operatorId: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(operatorId.replaceAll('-', ''), 'hex'));
 
 const refused = () => new Failure('INVALID_CREDENTIALS', 'the passkey is not accepted');
 
-/** Awaits a verification, which throws for each value that does not match. @throws Failure INVALID_CREDENTIALS */
+/** Awaits a verification, which rejects on any mismatch. @throws Failure INVALID_CREDENTIALS */
 async function requireVerified<Result extends { readonly verified: boolean }>(
   { log }: FastifyRequest,
   verification: Promise<Result>,
@@ -117,8 +117,8 @@ function addRegistration(http: Http, fleet: Fleet): void {
   const { db } = fleet;
   const optionsSchema = {
     tags: ['sessions'],
-    summary: 'Create the options of a new passkey, with a challenge that is valid once, for five minutes',
-    body: Proof,
+    summary: 'Create the options of a new passkey, with a single-use challenge that is valid for five minutes',
+    body: CurrentPassword,
     response: answers(CreationOptions, 'INVALID_OLD_PASSWORD', 'UNAUTHORIZED'),
   };
   http.post(`${path}/options`, { schema: optionsSchema }, async (request) => {
@@ -133,7 +133,7 @@ function addRegistration(http: Http, fleet: Fleet): void {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       ...{ supportedAlgorithmIDs: algorithms, timeout: challengeSeconds * 1000 },
     });
-    await keepChallenge(fleet, registrationOf(id), options.challenge);
+    await storeChallenge(fleet, registrationOf(id), options.challenge);
     return { ...options };
   });
 
@@ -183,7 +183,7 @@ function addList(http: Http, fleet: Fleet): void {
     tags: ['sessions'],
     summary: 'Remove a passkey of the signed-in operator; ends the other sessions of the operator',
     params: Type.Object({ id: Passkey.properties.id }),
-    body: Proof,
+    body: CurrentPassword,
     response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'UNAUTHORIZED', 'NOT_FOUND'),
   };
   http.delete(`${path}/:id`, { schema: removeSchema }, async (request) => {
@@ -209,7 +209,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
   const optionsSchema = {
     tags: ['sessions'],
     security: [],
-    summary: 'Create the options of a sign-in with a passkey, with a challenge that is valid once, for five minutes',
+    summary: 'Create the options of a passkey sign-in, with a single-use challenge that is valid for five minutes',
     response: answers(RequestOptions, 'UNAUTHORIZED'),
   };
   http.post('/v1/x/session/passkey/options', { schema: optionsSchema }, async (request) => {
@@ -218,7 +218,7 @@ function addSignIn(http: Http, fleet: Fleet): void {
     const timeout = challengeSeconds * 1000;
     const { generateAuthenticationOptions } = await loadLibrary();
     const options = await generateAuthenticationOptions({ rpID, userVerification: 'required', timeout });
-    await keepChallenge(fleet, 'sign-in', options.challenge);
+    await storeChallenge(fleet, 'sign-in', options.challenge);
     return { ...options };
   });
   const signInSchema = {
@@ -269,7 +269,7 @@ async function acceptPasskey(
       },
       expectedChallenge: acceptChallenge(fleet, 'sign-in'),
       ...relyingParty(fleet, request),
-      // The statement below compares the counter, and concurrent sign-ins with each other.
+      // countUse() checks the counter atomically, so two concurrent sign-ins cannot both pass.
       credential: { id, publicKey: new Uint8Array(passkey.publicKey), counter: 0 },
     }),
   );
@@ -285,7 +285,7 @@ async function acceptPasskey(
 /**
  * Stores the signature counter of a use. A counter that has not grown indicates a copy of the passkey (WebAuthn Level 3,
  * 6.1.1).
- * @returns false then
+ * @returns whether the counter is valid
  */
 async function countUse(db: Database, id: string, counter: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update passkey set sign_count = ${counter}, used_at = now()
@@ -306,11 +306,11 @@ async function addPasskey(
   operatorId: string,
   { name, credentialId, publicKey, counter }: NewPasskey,
 ): Promise<Type.Static<typeof Passkey>> {
-  // Two registrations at the same time must not pass the limit together.
+  // Serialize registrations, so that concurrent ones cannot exceed the limit.
   await db.selectFrom('operator').select('id').where('id', '=', operatorId).forNoKeyUpdate().execute();
   const known = await listPasskeys(db, operatorId);
   if (known.length >= maxPasskeys) throw new Failure('TOO_MANY', `an operator has at most ${maxPasskeys} passkeys`);
-  const taken = ['ALREADY_EXISTS', 'this passkey has been added already'] as const;
+  const taken = ['ALREADY_EXISTS', 'the passkey already exists'] as const;
   await failOnConstraint({ passkey_credential_id_key: taken }, () =>
     sql`insert into passkey (operator_id, name, credential_id, public_key, sign_count)
       values (${operatorId}, ${name}, ${credentialId}, ${publicKey}, ${counter})`.execute(db),
@@ -320,7 +320,7 @@ async function addPasskey(
   return added;
 }
 
-/** Lists the passkeys of an operator, the oldest first, or the one with this credential. */
+/** Lists the passkeys of an operator, oldest first, or the one with this credential. */
 async function listPasskeys(
   db: Database,
   operatorId: string,

@@ -153,7 +153,7 @@ export async function deleteGroup(db: Database, applicationId: number, id: strin
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));
   if (use) throw new Failure('IN_USE', use.use);
-  await failOnConstraint({ report_schedule_group: ['IN_USE', 'a report schedule reports on its vehicles'] }, () =>
+  await failOnConstraint({ report_schedule_group: ['IN_USE', 'a report schedule applies to it'] }, () =>
     sql`delete from vehicle_group where id = ${id}`.execute(db),
   );
 }

@@ -98,7 +98,7 @@ describe('the tree of groups', () => {
     for (const id of [below, top]) expect((await api.delete(`/v1/x/groups/${id}`)).body).toEqual({ deleted: true });
   });
 
-  it('does not delete a group whose vehicles a report schedule reports on', async () => {
+  it('does not delete a group with a report schedule', async () => {
     const id = await create('north');
     await sql`insert into report_schedule (application_id, kind, format, every, time_zone, hour, language, recipients, group_id,
         next_due_at)

@@ -1,16 +1,16 @@
 import type { Position } from '@odograph/database/addresses';
 import type { Config } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
-import { askEngine, elementsOf, type Members, membersOf, type Turns, textOf } from '../common/engine.ts';
+import { elementsOf, type Members, membersOf, type RateLimit, requestUpstream, textOf } from '../common/upstream.ts';
 
 const maxAnswerBytes = 64 * 1024;
 const maxAddressLength = 200;
-/** Places of a search. */
+/** Maximum results of a search. */
 export const maxFound = 5;
 
 const joinTexts = (separator: string, ...texts: unknown[]): string => texts.map(textOf).filter(Boolean).join(separator);
 
-/** A place that a geocoder found; the degrees may be anything. */
+/** A place returned by a geocoder; its coordinates are not validated. */
 interface Found {
   readonly address: string;
   readonly latitude: unknown;
@@ -82,26 +82,27 @@ const toLine = (text: string): string =>
     .trim()
     .slice(0, maxAddressLength);
 
-/** The turns of the geocoder. */
-export const geocoderTurns = (redis: Redis, config: GeocoderConfig): Turns => ({
+/** The rate limit of the geocoder. */
+export const geocoderLimit = (redis: Redis, config: GeocoderConfig): RateLimit => ({
   ...{ redis, key: `${config.QUEUE_PREFIX}:addresses:turn`, perSecond: config.GEOCODER_REQUESTS_PER_SECOND },
 });
 
 /** Requests the address of a position. @returns undefined if there is none @throws Error if the request fails */
-export async function askGeocoder(
+export async function reverseGeocode(
   { GEOCODER_URL: url = '', GEOCODER_KIND: kind }: GeocoderConfig,
   { latitude, longitude }: Position,
   stopping: AbortSignal,
 ): Promise<string | undefined> {
   const [path, queryOf, read] = kinds[kind].reverse;
   const query = queryOf(latitude.toFixed(4), longitude.toFixed(4));
-  return toLine(read(await askEngine({ url, path, query, maxAnswerBytes, stopping }))[0]?.address ?? '') || undefined;
+  const [found] = read(await requestUpstream({ url, path, query, maxAnswerBytes, stopping }));
+  return toLine(found?.address ?? '') || undefined;
 }
 
-/** Searches places by a text, at most 5. @throws Error if the request fails */
+/** Searches places by text; returns at most 5. @throws Error if the request fails */
 export async function searchGeocoder({ GEOCODER_URL: url = '', GEOCODER_KIND: kind }: GeocoderConfig, text: string) {
   const [path, queryOf, read] = kinds[kind].search;
-  return read(await askEngine({ url, path, query: queryOf(text), maxAnswerBytes }))
+  return read(await requestUpstream({ url, path, query: queryOf(text), maxAnswerBytes }))
     .slice(0, maxFound)
     .flatMap(({ address, latitude, longitude }) => {
       const name = toLine(address);

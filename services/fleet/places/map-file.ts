@@ -3,7 +3,7 @@ import { versionOf } from '@odograph/http/file-answer';
 import { MapNames } from '@odograph/map-tiles/names';
 import { type Config, mapPath, mapSettingOf } from '@odograph/runtime/config';
 
-/** A replaced file stays open this long, for reads that have begun. */
+/** How long a replaced file stays open, for reads in progress. */
 const closeDelayMs = 60_000;
 
 /** The names in the file of the console's map, which may be replaced, damaged and repaired while the platform runs. */
@@ -18,7 +18,7 @@ export class MapFile {
     this.#path = setting === undefined ? mapPath(config) : config.MAP_TILES;
   }
 
-  /** Opens the current file, once. @returns undefined if there is none, or none with vector tiles that can be read */
+  /** Opens the current file once. @returns undefined if it is missing, unreadable or has no vector tiles */
   open(): Promise<MapNames | undefined> {
     this.#opening = this.#opening.then(() => this.#open());
     return this.#opening;

@@ -4,7 +4,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { sendJson, startEngine, startWith, streets } from './places.fixture.ts';
+import { sendJson, startUpstream, startWith, streets } from './places.fixture.ts';
 
 let place = 0;
 /** Creates a position that no other test uses. */
@@ -19,7 +19,7 @@ async function startGeocoding(
   answer: (url: URL, response: ServerResponse) => void,
   requestsPerSecond = 50,
 ) {
-  const { url, asked } = await startEngine(answer);
+  const { url, requestPaths } = await startUpstream(answer);
   const { platform, redis } = await startWith({
     GEOCODER_URL: `${url}/geo`,
     GEOCODER_KIND: kind,
@@ -30,7 +30,7 @@ async function startGeocoding(
   const addresses = new Addresses(redis, platform.config);
   const find = async (position: { latitude: number; longitude: number }, of = vehicleId, waitMs = 0) =>
     (await addresses.find(platform.db, [{ vehicleId: of, ...position }], waitMs))[0];
-  return { ...{ platform, application, vehicleId, asked, find } };
+  return { ...{ platform, application, vehicleId, requestPaths, find } };
 }
 
 const feature = (properties: object) => ({ type: 'FeatureCollection', features: [{ type: 'Feature', properties }] });
@@ -58,16 +58,16 @@ it.each([
     /^\/geo\/v1\/reverse\?point\.lat=4\d\.\d{4}&point\.lon=7\.0000&size=1$/,
   ],
 ] as const)('asks %s in its own wire format, once for a place', async (kind, body, expected, path) => {
-  const { find, asked } = await startGeocoding(kind, (_url, response) => sendJson(response, body));
+  const { find, requestPaths } = await startGeocoding(kind, (_url, response) => sendJson(response, body));
   const position = newPosition();
   expect(await find(position)).toBeUndefined();
   await eventually(async () => expect(await find(position)).toBe(expected));
   expect(await find({ ...position, longitude: position.longitude + 1e-6 })).toBe(expected);
-  expect(asked).toEqual([expect.stringMatching(path)]);
+  expect(requestPaths).toEqual([expect.stringMatching(path)]);
 });
 
 it('prefers the parking spots and geofences of the application, without a request to the geocoder', async () => {
-  const { find, asked, platform, application } = await startGeocoding('photon', (_url, response) =>
+  const { find, requestPaths, platform, application } = await startGeocoding('photon', (_url, response) =>
     sendJson(response, feature(photon)),
   );
   const [spot, depot, foreign] = [newPosition(), newPosition(), newPosition()];
@@ -86,12 +86,12 @@ it('prefers the parking spots and geofences of the application, without a reques
   }
   expect(await find({ ...spot, latitude: spot.latitude + 0.0003 })).toBe('Spot 1');
   expect(await find({ ...depot, latitude: depot.latitude + 0.002 })).toBe('Depot');
-  expect(asked).toEqual([]);
+  expect(requestPaths).toEqual([]);
   expect(await find(foreign)).toBeUndefined();
 });
 
-it('shares no address between applications, so that no answer shows where others have been', async () => {
-  const { find, asked, platform } = await startGeocoding('nominatim', (_url, response) =>
+it('does not share addresses between applications, which would reveal where their vehicles have been', async () => {
+  const { find, requestPaths, platform } = await startGeocoding('nominatim', (_url, response) =>
     sendJson(response, { display_name: 'Here' }),
   );
   const position = newPosition();
@@ -100,10 +100,10 @@ it('shares no address between applications, so that no answer shows where others
   const other = await createUnlinkedVehicle(platform.db, await createApplication(platform.db));
   expect(await find(position, other)).toBeUndefined();
   await eventually(async () => expect(await find(position, other)).toBe('Here'));
-  expect(asked).toHaveLength(2);
+  expect(requestPaths).toHaveLength(2);
 });
 
-it('waits for a missing address only as long as it may', async () => {
+it('limits the wait for a missing address', async () => {
   const held: ServerResponse[] = [];
   const { find, vehicleId } = await startGeocoding('nominatim', (_url, response) => {
     held.push(response);
@@ -119,7 +119,7 @@ it('waits for a missing address only as long as it may', async () => {
 it('stores an address as one short line of text, and caches that there is none', async () => {
   const long = `\u202eA\u0000\n<b>${'x'.repeat(500)}`;
   const unknown = newPosition();
-  const { find, asked } = await startGeocoding('nominatim', (url, response) =>
+  const { find, requestPaths } = await startGeocoding('nominatim', (url, response) =>
     sendJson(
       response,
       url.searchParams.get('lat') === unknown.latitude.toFixed(4)
@@ -131,13 +131,13 @@ it('stores an address as one short line of text, and caches that there is none',
   await find(known);
   await eventually(async () => expect(await find(known)).toBe(`A <b>${'x'.repeat(195)}`));
   await find(unknown);
-  await eventually(async () => expect(asked).toHaveLength(2));
+  await eventually(async () => expect(requestPaths).toHaveLength(2));
   const further = newPosition();
   await eventually(async () => expect(await find(further)).toBeDefined());
   expect(await find(unknown)).toBeUndefined();
   const last = newPosition();
   await eventually(async () => expect(await find(last)).toBeDefined());
-  expect(asked).toHaveLength(4);
+  expect(requestPaths).toHaveLength(4);
 });
 
 it('omits addresses and counts failures while the geocoder fails, and recovers', async () => {
@@ -189,10 +189,10 @@ it('names places from the map file without a geocoder, and replaces these names 
   expect(await addresses.find(platform.db, [{ vehicleId, ...vaduz }], 10_000)).toEqual(['Äulestrasse, Vaduz']);
   await stop();
 
-  const { asked, find } = await startGeocoding('nominatim', (_url, response) =>
+  const { requestPaths, find } = await startGeocoding('nominatim', (_url, response) =>
     sendJson(response, { display_name: 'Here' }),
   );
   expect(await find(vaduz, vehicleId)).toBe('Äulestrasse, Vaduz');
   await eventually(async () => expect(await find(vaduz, vehicleId)).toBe('Here'));
-  expect(asked).toHaveLength(1);
+  expect(requestPaths).toHaveLength(1);
 });

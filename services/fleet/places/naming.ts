@@ -12,11 +12,11 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
-import { takeTurn } from '../common/engine.ts';
-import { askGeocoder, geocoderTurns } from './geocoder.ts';
+import { takeSlot } from '../common/upstream.ts';
+import { geocoderLimit, reverseGeocode } from './geocoder.ts';
 import type { MapFile } from './map-file.ts';
 
-/** Cells are queued for this long after a process has announced that it names them. */
+/** How long cells are queued after a process has announced that it names them. */
 const sourceSeconds = 60;
 const announceMs = 20_000;
 const mapPollMs = 500;
@@ -32,8 +32,8 @@ interface NamingOptions {
 }
 
 /**
- * Names the queued cells (packages/database/addresses.ts), newest first: by the geocoder of GEOCODER_URL, one in each turn, or
- * without a geocoder by the map file. A failed cell is dropped from the queue until it is requested again.
+ * Names the queued cells (packages/database/addresses.ts), newest first: by the geocoder of GEOCODER_URL within its rate limit,
+ * else by the map file. A failed cell is dropped from the queue until it is requested again.
  * @returns a function that stops
  */
 export async function startNaming(options: NamingOptions): Promise<() => Promise<void>> {
@@ -76,18 +76,18 @@ export async function startNaming(options: NamingOptions): Promise<() => Promise
   };
 }
 
-/** Names cells, after `announce` if it can. @returns whether it named any */
+/** Calls `announce` if it can name cells, then names them. @returns whether it named any */
 type Name = (options: NamingOptions, announce: () => Promise<void>, stopping: AbortSignal) => Promise<boolean>;
 
 const nameByGeocoder: Name = async ({ db, redis, config }, announce, stopping) => {
   await announce();
   const key = addressQueueKey(config.QUEUE_PREFIX);
-  if ((await redis.exists(key)) === 0 || !(await takeTurn(geocoderTurns(redis, config)))) return false;
+  if ((await redis.exists(key)) === 0 || !(await takeSlot(geocoderLimit(redis, config)))) return false;
   const [wanted] = await redis.zpopmax(key);
   if (wanted === undefined) return false;
   const cell = parseCell(wanted);
   if (await isNamed(db, cell, config)) return false;
-  await storeAddress(db, cell, await askGeocoder(config, centreOf(cell), stopping));
+  await storeAddress(db, cell, await reverseGeocode(config, centreOf(cell), stopping));
   return true;
 };
 

@@ -25,20 +25,20 @@ export async function startWith(environment: Record<string, string>) {
   return { platform, redis, stop };
 }
 
-/** Starts a local server in place of a geocoder or router. @returns its address, and the paths of its requests */
-export async function startEngine(answer: (url: URL, response: ServerResponse, body: string) => void) {
-  const asked: string[] = [];
+/** Starts a local stub of a geocoder or router. @returns its URL, and the paths of its requests */
+export async function startUpstream(answer: (url: URL, response: ServerResponse, body: string) => void) {
+  const requestPaths: string[] = [];
   const server = createServer((request, response) => {
     const { url = '' } = request;
-    asked.push(url);
-    void text(request).then((body) => answer(new URL(url, 'http://engine'), response, body));
+    requestPaths.push(url);
+    void text(request).then((body) => answer(new URL(url, 'http://upstream'), response, body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requestPaths };
 }
 
 /** Answers a request with JSON. */

@@ -7,9 +7,9 @@ import { answers, text, word } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { ofApplications, seesVehicles } from '../alarms/geofences.ts';
-import { awaitTurn } from '../common/engine.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { geocoderTurns, maxFound, searchGeocoder } from './geocoder.ts';
+import { awaitSlot } from '../common/upstream.ts';
+import { geocoderLimit, maxFound, searchGeocoder } from './geocoder.ts';
 
 const maxOwnPlaces = 5;
 
@@ -28,7 +28,7 @@ type Place = Static<typeof Place>;
 const Places = Type.Object(
   {
     places: Type.Array(Place),
-    source: word(['geocoder', 'map', 'none'], { description: 'what `address=true` searches' }),
+    source: word(['geocoder', 'map', 'none'], { description: 'source of the results with `address=true`' }),
   },
   { title: 'Places' },
 );
@@ -37,13 +37,13 @@ const PlaceSearch = Type.Object({
   q: text(1, 200, { description: 'a name or a part of it, or an address', examples: ['Depot'] }),
   address: Type.Optional(
     Type.Boolean({
-      description: 'searches the geocoder, else the map file, instead of own places; the geocoder gets `q`',
+      description: 'searches addresses instead: in the geocoder, which gets `q`, else in the map file',
     }),
   ),
 });
 
-/** Returns the middle of the points of a GeoJSON geometry. */
-function middleOf(geometry: { readonly coordinates: unknown }): { latitude: number; longitude: number } {
+/** Returns the centre of the bounding box of a GeoJSON geometry. */
+function centreOf(geometry: { readonly coordinates: unknown }): { latitude: number; longitude: number } {
   const points = unwrapRing([geometry.coordinates].flat(3).flatMap(pairs));
   const middle = (values: number[]) => (Math.min(...values) + Math.max(...values)) / 2;
   const [longitude, latitude] = [middle(points.map(([x]) => x)), middle(points.map(([, y]) => y))];
@@ -52,7 +52,7 @@ function middleOf(geometry: { readonly coordinates: unknown }): { latitude: numb
 const pairs = (value: unknown, index: number, all: readonly unknown[]): GeofencePoint[] =>
   index % 2 === 0 ? [[Number(value), Number(all[index + 1])]] : [];
 
-/** Finds parking spots and geofences whose name contains a text, in any case. */
+/** Finds parking spots and geofences whose name contains a text, ignoring case. */
 async function findOwnPlaces(db: Database, viewer: Viewer, search: string): Promise<Place[]> {
   const matches = sql`strpos(lower(name), lower(${search}))`;
   const { rows } = await sql<{ kind: Place['kind']; name: string; geometry: { coordinates: unknown } }>`
@@ -63,13 +63,13 @@ async function findOwnPlaces(db: Database, viewer: Viewer, search: string): Prom
     select kind, name, geometry from place
     where ${ofApplications('place.application_id', viewer)} and ${seesVehicles(viewer)} and ${matches} > 0
     order by ${matches}, name limit ${maxOwnPlaces}`.execute(db);
-  return rows.map(({ kind, name, geometry }) => ({ kind, name, ...middleOf(geometry) }));
+  return rows.map(({ kind, name, geometry }) => ({ kind, name, ...centreOf(geometry) }));
 }
 
 /** Searches the geocoder, else the map file. @throws Failure TOO_MANY_REQUESTS, OVERLOADED */
 async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
   const { config, map } = fleet;
-  if (config.GEOCODER_URL !== undefined) await awaitTurn(geocoderTurns(fleet.redis, config), 'geocoder');
+  if (config.GEOCODER_URL !== undefined) await awaitSlot(geocoderLimit(fleet.redis, config), 'geocoder');
   try {
     const found =
       config.GEOCODER_URL === undefined
@@ -77,7 +77,7 @@ async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
         : await searchGeocoder(config, search);
     return found.map((place) => ({ kind: 'address', ...place }));
   } catch (cause) {
-    throw new Failure('OVERLOADED', 'places cannot be searched', { retryAfterSeconds: 5 }, { cause });
+    throw new Failure('OVERLOADED', 'the search for addresses failed', { retryAfterSeconds: 5 }, { cause });
   }
 }
 
@@ -92,7 +92,7 @@ function addSearch(http: Http, fleet: Fleet): void {
     {
       schema: {
         tags: ['live'],
-        summary: 'Search own places by name: parking spots and geofences; or addresses',
+        summary: 'Search parking spots and geofences by name, or addresses',
         querystring: PlaceSearch,
         response: answers(Places),
       },
@@ -104,5 +104,5 @@ function addSearch(http: Http, fleet: Fleet): void {
   );
 }
 
-/** The search for places of the console's map (docs/addresses.md). */
+/** Search for places on the map of the console (docs/addresses.md). */
 export const places: FleetRoutes = { viewer: [addSearch] };

@@ -1,7 +1,7 @@
 import { createApplication, createUser } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { sendJson, startEngine, startWith, streets } from './places.fixture.ts';
+import { sendJson, startUpstream, startWith, streets } from './places.fixture.ts';
 
 async function startSearch(environment: Record<string, string> = {}) {
   const { platform } = await startWith(environment);
@@ -14,7 +14,7 @@ async function startSearch(environment: Record<string, string> = {}) {
   return { platform, application, client, search };
 }
 
-it('finds parking spots and geofences of the application by a part of their name, in any case', async () => {
+it('finds parking spots and geofences of the application by a part of their name, ignoring case', async () => {
   const { platform, application, client, search } = await startSearch();
   await sql`insert into parking (application_id, short_id, name, address, zipcode, city, country, latitude, longitude)
     values (${application.id}, 'P1', 'North depot', '', '', '', '', 48.5, 2.5)`.execute(platform.db);
@@ -80,13 +80,13 @@ it.each([
     'Berlin, Germany',
   ],
 ] as const)('searches %s in its own wire format, and only on request', async (kind, path, answer, name) => {
-  const { url, asked } = await startEngine((_url, response) => sendJson(response, answer));
+  const { url, requestPaths } = await startUpstream((_url, response) => sendJson(response, answer));
   const { search } = await startSearch({ GEOCODER_URL: url, GEOCODER_KIND: kind });
   expect(await search('q=berlin')).toMatchObject({ places: [], source: 'geocoder' });
-  expect(asked).toEqual([]);
+  expect(requestPaths).toEqual([]);
   const place = { kind: 'address', name, latitude: 52.519854, longitude: 13.438596 };
   expect(await search('q=%20berlin&address=true')).toEqual({ status: 200, places: [place], source: 'geocoder' });
-  expect(asked).toEqual([path]);
+  expect(requestPaths).toEqual([path]);
 });
 
 it('searches the towns of the map file without a geocoder', async () => {
@@ -95,8 +95,8 @@ it('searches the towns of the map file without a geocoder', async () => {
   expect([source, places[0].kind, places[0].name]).toEqual(['map', 'address', 'Vaduz']);
 });
 
-it('answers 503 while the geocoder fails, and 429 when its turns are taken', async () => {
-  const { url } = await startEngine((_url, response) => response.writeHead(500).end());
+it('answers 503 while the geocoder fails, and 429 beyond its rate limit', async () => {
+  const { url } = await startUpstream((_url, response) => response.writeHead(500).end());
   const { search } = await startSearch({ GEOCODER_URL: url });
   const answers = await Promise.all(Array.from({ length: 8 }, () => search('q=x&address=true')));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503, 429]));

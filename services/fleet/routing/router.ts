@@ -1,7 +1,15 @@
 import type { Position } from '@odograph/database/addresses';
 import type { Config } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
-import { askEngine, awaitTurn, EngineRefusal, elementsOf, membersOf, type Turns, textOf } from '../common/engine.ts';
+import {
+  awaitSlot,
+  elementsOf,
+  membersOf,
+  type RateLimit,
+  requestUpstream,
+  textOf,
+  UpstreamRefusal,
+} from '../common/upstream.ts';
 
 const maxAnswerBytes = 2 * 1024 ** 2;
 
@@ -13,7 +21,7 @@ export interface TimedPosition extends Position {
 /** A line as in GeoJSON. */
 export type Line = readonly (readonly [longitude: number, latitude: number])[];
 
-/** Positions snapped to roads, in parts between which nothing was matched; distance in metres. */
+/** Positions snapped to roads; each line ends where no road was matched. Distance in metres. */
 export interface SnappedLines {
   readonly lines: readonly Line[];
   readonly metres: number;
@@ -61,7 +69,7 @@ function numberIn(value: unknown, name: string): number {
 const degrees = (position: Position) => `${position.longitude.toFixed(6)},${position.latitude.toFixed(6)}`;
 
 interface Router {
-  /** Positions in one request. */
+  /** Maximum positions in one request. */
   readonly maxPositions: number;
   snap(url: string, positions: readonly TimedPosition[]): Promise<SnappedLines>;
   /** Returns the driving time in seconds; undefined without a route. */
@@ -71,7 +79,7 @@ interface Router {
 const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
   // https://project-osrm.org/docs, "Match service" and "Route service"
   osrm: {
-    // The server refuses more than 100 (--max-matching-size).
+    // Default of --max-matching-size; the server rejects more.
     maxPositions: 100,
     async snap(url, positions) {
       const query = {
@@ -79,7 +87,7 @@ const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
         timestamps: positions.map(({ time }) => Math.round(time)).join(';'),
       };
       const path = `match/v1/driving/${positions.map(degrees).join(';')}`;
-      const matchings = elementsOf(membersOf(await askEngine({ url, path, query, maxAnswerBytes }))['matchings']);
+      const matchings = elementsOf(membersOf(await requestUpstream({ url, path, query, maxAnswerBytes }))['matchings']);
       return {
         lines: matchings.map((matching) => lineOf(membersOf(matching)['geometry'])),
         metres: matchings.reduce((sum: number, matching) => sum + numberIn(matching, 'distance'), 0),
@@ -87,7 +95,7 @@ const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
     },
     async drivingSeconds(url, from, to) {
       const path = `route/v1/driving/${degrees(from)};${degrees(to)}`;
-      const answer = await askEngine({ url, path, query: { overview: 'false' }, maxAnswerBytes });
+      const answer = await requestUpstream({ url, path, query: { overview: 'false' }, maxAnswerBytes });
       const [route] = elementsOf(membersOf(answer)['routes']);
       return route === undefined ? undefined : numberIn(route, 'duration');
     },
@@ -98,7 +106,7 @@ const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
     async snap(url, positions) {
       const shape = positions.map(({ latitude: lat, longitude: lon, time }) => ({ lat, lon, time: Math.round(time) }));
       const body = { shape, costing: 'auto', shape_match: 'map_snap', directions_type: 'none' };
-      const { trip } = membersOf(await askEngine({ url, path: 'trace_route', body, maxAnswerBytes }));
+      const { trip } = membersOf(await requestUpstream({ url, path: 'trace_route', body, maxAnswerBytes }));
       const legs = elementsOf(membersOf(trip)['legs']);
       return {
         lines: legs.map((leg) => decodePolyline(textOf(membersOf(leg)['shape']))),
@@ -108,21 +116,21 @@ const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
     async drivingSeconds(url, from, to) {
       const locations = [from, to].map(({ latitude: lat, longitude: lon }) => ({ lat, lon }));
       const body = { locations, costing: 'auto', directions_type: 'none' };
-      const { trip } = membersOf(await askEngine({ url, path: 'route', body, maxAnswerBytes }));
+      const { trip } = membersOf(await requestUpstream({ url, path: 'route', body, maxAnswerBytes }));
       return numberIn(membersOf(trip)['summary'], 'time');
     },
   },
 };
 
-const routerTurns = (redis: Redis, config: RouterConfig): Turns => ({
+const routerLimit = (redis: Redis, config: RouterConfig): RateLimit => ({
   ...{ redis, key: `${config.QUEUE_PREFIX}:router:turn`, perSecond: config.ROUTER_REQUESTS_PER_SECOND },
 });
 
-/** Replaces the failure of a router that knows no road there. */
+/** Returns a default value if the router found no road. */
 const unlessRefused =
   <Value>(value: Value) =>
   (error: unknown): Value => {
-    if (error instanceof EngineRefusal) return value;
+    if (error instanceof UpstreamRefusal) return value;
     throw error;
   };
 
@@ -135,7 +143,7 @@ function chunksOf(positions: readonly TimedPosition[], size: number): TimedPosit
 }
 
 /**
- * Snaps a part of a trip to roads, a turn for each request.
+ * Snaps a part of a trip to roads, within the rate limit.
  * @throws Failure TOO_MANY_REQUESTS, OVERLOADED; Error if a request fails
  */
 export async function snapToRoads(
@@ -148,7 +156,7 @@ export async function snapToRoads(
   const lines: Line[] = [];
   let metres = 0;
   for (const chunk of chunksOf(positions, maxPositions)) {
-    await awaitTurn(routerTurns(redis, config), 'router');
+    await awaitSlot(routerLimit(redis, config), 'router');
     const snapped = await snap(url, chunk).catch(unlessRefused({ lines: [], metres: 0 }));
     lines.push(...snapped.lines.filter(({ length }) => length > 1));
     metres += snapped.metres;
@@ -157,12 +165,12 @@ export async function snapToRoads(
 }
 
 /**
- * Requests the driving time in seconds, after a turn.
+ * Requests the driving time in seconds, within the rate limit.
  * @returns undefined without a route
  * @throws Failure TOO_MANY_REQUESTS, OVERLOADED; Error if the request fails
  */
 export async function findDrivingSeconds(redis: Redis, config: RouterConfig, from: Position, to: Position) {
-  await awaitTurn(routerTurns(redis, config), 'router');
+  await awaitSlot(routerLimit(redis, config), 'router');
   const { ROUTER_URL: url = '', ROUTER_KIND: kind } = config;
   return routers[kind].drivingSeconds(url, from, to).catch(unlessRefused(undefined));
 }

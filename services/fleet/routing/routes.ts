@@ -12,12 +12,12 @@ import { firstRow } from '../alarms/geofences.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { type SnappedLines, snapToRoads, type TimedPosition } from './router.ts';
 
-/** Positions of a trip that are sent to the router; of more, some are left out evenly. */
+/** Maximum positions of a trip sent to the router; longer trips are thinned evenly. */
 const maxPositions = 300;
-/** Readings of a trip that are read. */
+/** Maximum readings of a trip. */
 const maxReadings = 50_000;
-/** Positions further apart in time are not connected. */
-const gapSeconds = 120;
+/** Maximum time between connected positions. */
+const maxGapSeconds = 120;
 const cacheSeconds = 86_400;
 
 const SnappedPath = Type.Object({
@@ -47,7 +47,7 @@ const SnappedTrip = Type.Object(
 );
 
 interface TripPosition extends TimedPosition {
-  /** Counts the privacy intervals before the position. */
+  /** Number of privacy intervals before the position. */
   readonly interval: number;
 }
 
@@ -72,13 +72,13 @@ async function readTrip(db: Database, vehicleId: number, tripId: string): Promis
   return rows;
 }
 
-/** Splits positions at gaps and privacy intervals, across which a router would invent a way, and leaves some out evenly. */
+/** Splits positions at time gaps and privacy intervals, where a router would guess the route, and thins them evenly. */
 export function splitTrip(positions: readonly TripPosition[]): TripPosition[][] {
   const parts: TripPosition[][] = [];
   let before: TripPosition | undefined;
   for (const position of positions) {
     const isConnected =
-      before !== undefined && position.time - before.time <= gapSeconds && position.interval === before.interval;
+      before !== undefined && position.time - before.time <= maxGapSeconds && position.interval === before.interval;
     if (!isConnected) parts.push([]);
     parts.at(-1)?.push(position);
     before = position;
@@ -98,7 +98,7 @@ async function snapParts({ redis, config }: Fleet, parts: readonly TripPosition[
   };
 }
 
-/** Snaps the parts of a trip, once a day: the same positions are answered from Redis. @throws Failure */
+/** Snaps the parts of a trip; caches the result in Redis for a day. @throws Failure */
 async function snapTrip(fleet: Fleet, parts: readonly TripPosition[][]): Promise<SnappedLines> {
   const { redis, config } = fleet;
   const digest = createHash('sha256')
@@ -113,7 +113,7 @@ async function snapTrip(fleet: Fleet, parts: readonly TripPosition[][]): Promise
     return snapped;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw new Failure('OVERLOADED', 'the router does not snap this trip', { retryAfterSeconds: 5 }, { cause });
+    throw new Failure('OVERLOADED', 'the router failed to snap the trip', { retryAfterSeconds: 5 }, { cause });
   }
 }
 
@@ -124,7 +124,7 @@ function addSnappedTrip(http: Http, fleet: Fleet): void {
     {
       schema: {
         tags: ['trips'],
-        summary: 'A completed trip snapped to roads by the router, as GeoJSON; the positions of its track are measured',
+        summary: 'Return a completed trip snapped to roads, as GeoJSON; its track has the measured positions',
         description: 'NO_DATA without a router (ROUTER_URL), or if no part of the trip can be snapped.',
         params: SnappedPath,
         response: answers(SnappedTrip, 'UNKNOWN_VEHICLE', 'NOT_FOUND', 'NO_DATA'),
@@ -137,7 +137,7 @@ function addSnappedTrip(http: Http, fleet: Fleet): void {
       const parts = splitTrip(positions);
       if (parts.length === 0) throw new Failure('NO_DATA', 'the trip has no positions to snap');
       const { lines, metres } = await snapTrip(fleet, parts);
-      if (lines.length === 0) throw new Failure('NO_DATA', 'the router knows no road along the trip');
+      if (lines.length === 0) throw new Failure('NO_DATA', 'the router found no road along the trip');
       return {
         type: 'Feature',
         geometry: { type: 'MultiLineString', coordinates: lines.map((line) => [...line]) },

@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { sendJson, startEngine, startWith } from '../places/places.fixture.ts';
+import { sendJson, startUpstream, startWith } from '../places/places.fixture.ts';
 
 // The route object of https://project-osrm.org/docs and the first request of its section "Route service".
 const osrmRoute = {
@@ -24,7 +24,7 @@ const valhallaTrip = {
 
 async function startRouting(kind: 'osrm' | 'valhalla', answer: () => unknown) {
   const bodies: unknown[] = [];
-  const { url, asked } = await startEngine((_url, response, body) => {
+  const { url, requestPaths } = await startUpstream((_url, response, body) => {
     if (body !== '') bodies.push(JSON.parse(body));
     const answered = answer();
     if (typeof answered === 'number') response.writeHead(answered).end('{"code":"NoMatch"}');
@@ -40,7 +40,7 @@ async function startRouting(kind: 'osrm' | 'valhalla', answer: () => unknown) {
     const { status, body } = await client.get(`/v1/x/vehicle/${vehicle.id}/trips/${tripId}/snapped`);
     return { status, body };
   };
-  return { ...{ platform, application, client, vehicle, snap, asked, bodies } };
+  return { ...{ platform, application, client, vehicle, snap, requestPaths, bodies } };
 }
 
 const start = Date.parse('2025-03-01T08:00:00Z') / 1000;
@@ -81,8 +81,8 @@ describe('a trip', () => {
         },
       ],
     },
-  ])('is snapped to roads by $kind in its own wire format, and asked for once a day', async (one) => {
-    const { platform, vehicle, snap, asked, bodies } = await startRouting(one.kind, () => one.answer);
+  ])('is snapped to roads by $kind in its own wire format, and cached', async (one) => {
+    const { platform, vehicle, snap, requestPaths, bodies } = await startRouting(one.kind, () => one.answer);
     const tripId = await storeDrive(platform, vehicle, [0, 60, 120]);
     const feature = {
       type: 'Feature',
@@ -91,11 +91,11 @@ describe('a trip', () => {
     };
     expect(await snap(tripId)).toEqual({ status: 200, body: feature });
     expect(await snap(tripId)).toEqual({ status: 200, body: feature });
-    expect(asked).toEqual([one.path]);
+    expect(requestPaths).toEqual([one.path]);
     expect(bodies).toEqual(one.sent);
   });
 
-  it('is not connected across gaps and privacy intervals, and sends no position of these', async () => {
+  it('is split at time gaps and privacy intervals, whose positions are not sent', async () => {
     const { platform, vehicle, snap, bodies } = await startRouting('valhalla', () => valhallaTrip);
     const tripId = await storeDrive(platform, vehicle, [0, 60, 70, 80, 90, 100, 160, 500, 560, 900]);
     await sql`insert into privacy_period (vehicle_id, period)
@@ -109,22 +109,22 @@ describe('a trip', () => {
     expect(bodies).toMatchObject([shapeAt(0, 60), shapeAt(100, 160), shapeAt(500, 560)]);
   });
 
-  it('of many positions is snapped in parts of at most 100 by OSRM, from at most 300 of them', async () => {
-    const { platform, vehicle, snap, asked } = await startRouting('osrm', () => osrmMatch);
+  it('is thinned to 300 positions, and snapped by OSRM in requests of at most 100', async () => {
+    const { platform, vehicle, snap, requestPaths } = await startRouting('osrm', () => osrmMatch);
     const tripId = await storeDrive(
       platform,
       vehicle,
       Array.from({ length: 900 }, (_, index) => index),
     );
     expect((await snap(tripId)).body.geometry.coordinates).toHaveLength(4);
-    const counts = asked.map((path) => path.split('?')[0]?.split(';').length);
+    const counts = requestPaths.map((path) => path.split('?')[0]?.split(';').length);
     expect(counts).toEqual([100, 100, 100, 4]);
   });
 
-  it('without roads, without positions, without a router or of another application is not answered', async () => {
+  it('is refused without roads, positions or a router, and for another application', async () => {
     const { platform, vehicle, snap, client } = await startRouting('osrm', () => 400);
     expect(await snap(await storeDrive(platform, vehicle, [0, 60]))).toMatchObject({
-      ...{ status: 404, body: { error: 'NO_DATA', message: 'the router knows no road along the trip' } },
+      ...{ status: 404, body: { error: 'NO_DATA', message: 'the router found no road along the trip' } },
     });
     expect(
       await snap(
@@ -178,21 +178,21 @@ describe('the page of a share with a place', () => {
         },
       ],
     },
-  ])('shows the arrival that $kind estimates, asked at most once a minute', async ({ kind, answer, path, sent }) => {
+  ])('shows the arrival estimated by $kind, requested at most once a minute', async ({ kind, answer, path, sent }) => {
     const routing = await startRouting(kind, () => answer);
     const read = await share(routing);
     await eventually(async () => expect((await read()).arrivalAt).toBeDefined());
     const { arrivalAt = '' } = await read();
     expect((Date.parse(arrivalAt) - Date.now()) / 1000).toBeCloseTo(300, -1);
-    expect(routing.asked).toEqual([path]);
+    expect(routing.requestPaths).toEqual([path]);
     expect(routing.bodies).toEqual(sent);
   });
 
-  it('estimates from the grid that it shows, and not while location privacy is on', async () => {
+  it('estimates from the rounded position that it shows, and not during location privacy', async () => {
     const routing = await startRouting('osrm', () => ({ code: 'Ok', routes: [osrmRoute] }));
     const read = await share(routing, { gridMetres: 5000 });
     await eventually(async () => expect((await read()).arrivalAt).toBeDefined());
-    expect(routing.asked[0]).not.toMatch(/48\.8566|2\.3522/);
+    expect(routing.requestPaths[0]).not.toMatch(/48\.8566|2\.3522/);
     await routing.client.post('/v1/vehicle/privacy/on', { vehicleId: routing.vehicle.id });
     const hidden = await read();
     expect([hidden.isPrivate, hidden.position, hidden.arrivalAt]).toEqual([true, undefined, undefined]);
@@ -202,7 +202,7 @@ describe('the page of a share with a place', () => {
     const routing = await startRouting('osrm', () => 500);
     const read = await share(routing);
     expect((await read()).position).toBeDefined();
-    await eventually(async () => expect(routing.asked).toHaveLength(1));
+    await eventually(async () => expect(routing.requestPaths).toHaveLength(1));
     expect((await read()).arrivalAt).toBeUndefined();
   });
 });

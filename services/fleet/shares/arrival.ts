@@ -3,15 +3,15 @@ import { findDrivingSeconds } from '../routing/router.ts';
 import type { OpenShare } from './queries.ts';
 import type { SharedVehicle } from './schemas.ts';
 
-/** The router is asked this often for each share that somebody looks at. */
+/** Minimum time between estimates for a share that is being viewed. */
 const intervalSeconds = 60;
-const keptSeconds = 150;
-/** From an older position, no arrival is estimated. */
+const cacheSeconds = 150;
+/** Maximum age of the position for an estimate. */
 const maxAgeSeconds = 600;
 
 /**
- * Reads the estimated arrival at the place of a share, and has it estimated in the background once a minute, from the
- * position that the share shows: with a grid, not from the exact one.
+ * Returns the estimated arrival at the place of a share. Updates it in the background, at most once a minute, from the
+ * position that the share shows, which may be rounded to a grid.
  * @returns ISO 8601; undefined if unknown
  */
 export async function findArrival(
@@ -27,7 +27,7 @@ export async function findArrival(
     const seconds = await findDrivingSeconds(redis, config, position, place);
     if (seconds === undefined) return;
     const arrival = new Date(Date.now() + seconds * 1000).toISOString();
-    await redis.set(key, arrival, 'EX', keptSeconds);
+    await redis.set(key, arrival, 'EX', cacheSeconds);
   };
   estimate().catch((err: unknown) => logger.debug({ err }, 'arrival of a share not estimated'));
   return (await redis.get(key).catch(() => null)) ?? undefined;

@@ -10,7 +10,7 @@ import type { OpenShare } from './queries.ts';
 import type { SharedVehicle } from './schemas.ts';
 
 const maxPoints = 500;
-/** Maximum age of the trail of a live share, which bounds the readings that opening the page reads. */
+/** Maximum age of the trail of a live share; bounds the readings of the first request. */
 const maxTrail = sql.lit('1 day');
 const metresPerDegree = 111_195;
 

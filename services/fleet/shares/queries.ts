@@ -91,7 +91,7 @@ export async function createShare(db: Database, caller: Caller, share: NewShare,
 const metresFromPlace = sql`(2 * ${sql.lit(earthRadiusMetres)} * asin(least(1, sqrt(
   sin(radians(reading.latitude - place_latitude) / 2) ^ 2 + cos(radians(place_latitude)) * cos(radians(reading.latitude))
     * sin(radians(reading.longitude - place_longitude) / 2) ^ 2))))`;
-/** Lateness with which a reading still ends a share that is being viewed; bounds the readings that each poll reads. */
+/** Maximum lateness of a reading that ends a share while it is viewed; bounds the readings of each poll. */
 const maxLateness = sql.lit('1 hour');
 const hasArrived = sql<boolean>`(place_latitude is not null and exists (select from reading
   where reading.vehicle_id = share.vehicle_id and ${metresFromPlace} <= place_radius_metres

@@ -28,8 +28,8 @@ function isFilled(value: unknown): boolean {
 }
 
 /**
- * The live stream does not end, a token has no session, alarms need a drive that breaks a rule, the demo publishes nothing, sends
- * nothing to people, keeps no mileage log and has no router, and nothing has been delivered.
+ * Excluded: the live stream does not end, a token has no session, alarms require a drive that breaks a rule, and the demo has no
+ * public feeds, notifications, report schedules, mileage log, router or deliveries.
  */
 const isLeftOut = (path: string): boolean =>
   /^\/v1\/x\/(?:admin\/|gbfs\/|session|notifications|report-schedules|webhooks\/\{id\}\/|(?:events|alarms|shared)$)/.test(

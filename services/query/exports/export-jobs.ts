@@ -31,7 +31,7 @@ interface Coverage {
   readonly privacy?: string;
 }
 
-/** Finds what an export may hold as it begins. */
+/** Finds the vehicles and privacy intervals that limit an export at its start. */
 export async function findCoverage(
   db: Database,
   scope: Parameters<typeof isExported>[0],

@@ -73,7 +73,7 @@ export class Export {
   #vehiclesDone = 0;
 
   /**
-   * @param addresses adds the addresses that the query asks for; not needed to describe the export
+   * @param addresses required if the query requests addresses; not needed to describe the export
    * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL
    */
   constructor(caller: Caller, query: ExportQuery, vehicleId?: number, addresses?: Addresses) {

@@ -10,7 +10,7 @@ import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 setUpVehicle();
 setUpStreams();
 
-/** Waits until no transaction is in progress that is older than the events stored so far: a stream from now on omits them. */
+/** Waits until every transaction older than the stored events has ended, so that a stream from now on omits these events. */
 async function settled(): Promise<void> {
   const { rows } = await sql<{ id: string }>`select pg_current_xact_id()::text as id`.execute(platform.db);
   await eventually(async () => {

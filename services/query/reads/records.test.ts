@@ -44,7 +44,7 @@ describe('GET /v1/x/vehicle/{id}/values', () => {
 
   it('has the units of CAN data from the DBC file of the model and from the Teltonika device family', async () => {
     const dbc = 'BO_ 256 M: 8 X\n SG_ rpm : 0|16@1+ (1,0) [0|0] "rpm" X\n';
-    // Of this vehicle alone: other vehicles keep the units of their model.
+    // A model of its own, so that other vehicles keep their units.
     const model = `units-${vehicle.id}`;
     await sql`update vehicle set model = ${model} where id = ${vehicle.id}::integer`.execute(platform.db);
     await sql`insert into can_database (model, file, dbc, sha256, messages, signals, position_keys)

@@ -16,7 +16,7 @@ import { viewingReaderOf } from '../shared/read-budget.ts';
 import { parseScope, reportFilters } from './request.ts';
 
 const texts = readTexts('en');
-/** An upper estimate of a row in memory. */
+/** Upper estimate of the memory of a row. */
 const maxRowBytes = 1024;
 const fileFormats = Object.keys(reportFileTypes) as ReportFileFormat[];
 const ReportQuery = Type.Object({

@@ -38,7 +38,7 @@ const noticeEnd: Middleware = {
         .json()
         .catch(() => undefined),
     );
-    // A wrong code or passkey ends no session.
+    // A rejected code or passkey does not end the session.
     if (error !== 'INVALID_CREDENTIALS') sessionEnded.value = true;
   },
 };

@@ -43,7 +43,7 @@ export const csvOf = (rows: readonly (readonly string[])[]): string =>
 
 const cell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Saves a file in the folder of downloads. */
+/** Saves a file in the downloads folder. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');

@@ -23,7 +23,7 @@ export function addRouteLayer(map: MapLibreMap, { accent, surface }: MapPalette)
 /** Draws a route in place of the one before; an empty one draws nothing. */
 export const drawRoute = (map: MapLibreMap, route: Route): void => drawLines(map, [route]);
 
-/** Adds a dashed line for what a router has computed, above the route. */
+/** Adds a layer above the route that draws lines computed by a router, dashed. */
 export function addSnappedLayer(map: MapLibreMap, { moving }: MapPalette): void {
   map.addSource('snapped', { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
   const paint = { 'line-color': moving, 'line-width': 3, 'line-dasharray': [2, 1.5] };

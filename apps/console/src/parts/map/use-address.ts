@@ -4,10 +4,10 @@ import { api } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { actingFor } from '../../session.ts';
 
-/** A geocoder answers after the request that asks it. */
+/** The first request only queues the lookup; a later one returns the address. */
 const retryMs = 2000;
 const maxAttempts = 4;
-/** The address of a moving vehicle is loaded this often. */
+/** How often the address of a moving vehicle is loaded. */
 const movingMs = 30_000;
 
 /** Loads the address of the latest position of a vehicle; undefined if unknown. */

@@ -23,7 +23,7 @@ export interface MileageTrip {
   readonly vehicleId: string;
   readonly tripId: string;
   readonly plate: string;
-  /** Its start, as written for people. */
+  /** Start of the trip, formatted for display. */
   readonly time: string;
 }
 

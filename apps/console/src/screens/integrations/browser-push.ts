@@ -2,7 +2,7 @@ import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { texts } from '../../texts/texts.ts';
 
-/** Whether this browser can be notified, else the reason. */
+/** Returns whether this browser can receive push messages, else the reason. */
 export function pushSupport(): 'supported' | 'insecure' | 'unsupported' | 'denied' {
   if (!isSecureContext) return 'insecure';
   if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) return 'unsupported';
@@ -14,23 +14,23 @@ interface OwnNotification {
   readonly appId: string;
 }
 
-/** The service worker renews the subscription of these notifications. Its only storage is the cache. */
+/** Cache that the service worker reads to renew the subscription of these notifications; it has no other storage. */
 const cacheName = 'push';
-const keptPath = '/subscription';
+const storedPath = '/subscription';
 
 /** Lists the notifications of every application that are sent to this browser. */
 export async function ownNotifications(): Promise<readonly OwnNotification[]> {
   if (!isSecureContext) return [];
-  const kept = await (await caches.open(cacheName)).match(keptPath);
-  return (await kept?.json())?.notifications ?? [];
+  const stored = await (await caches.open(cacheName)).match(storedPath);
+  return (await stored?.json())?.notifications ?? [];
 }
 
-/** Subscribes; a subscription to a former key of the installation is replaced. */
+/** Subscribes; replaces a subscription to a previous key of the installation. */
 async function subscribe({ pushManager }: ServiceWorkerRegistration, options: PushSubscriptionOptionsInit) {
   try {
     return await pushManager.subscribe(options);
   } catch (error) {
-    // Push API, subscribe(): there is a subscription with another applicationServerKey.
+    // Push API, subscribe(): a subscription with another applicationServerKey exists.
     if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
     await (await pushManager.getSubscription())?.unsubscribe();
     return pushManager.subscribe(options);
@@ -49,7 +49,7 @@ export async function subscribeBrowser(appId: string) {
   );
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
   const registration = await navigator.serviceWorker.getRegistration();
-  // Browsers refuse service workers in some private windows.
+  // Some browsers disable service workers in private windows.
   if (!registration) throw new CallFailure('REFUSED', text.unsupported);
   const subscription = await subscribe(registration, options).catch((error: unknown) => {
     throw new CallFailure('REFUSED', text.refused(error instanceof Error ? error.message : String(error)));
@@ -59,22 +59,22 @@ export async function subscribeBrowser(appId: string) {
 }
 
 /** Records that a notification is sent to this browser. */
-export async function keepNotification(endpoint: string, own: OwnNotification): Promise<void> {
+export async function storeNotification(endpoint: string, own: OwnNotification): Promise<void> {
   const others = (await ownNotifications()).filter(({ id }) => id !== own.id);
-  const kept = { endpoint, notifications: [...others, own] };
-  await (await caches.open(cacheName)).put(keptPath, Response.json(kept));
+  const stored = { endpoint, notifications: [...others, own] };
+  await (await caches.open(cacheName)).put(storedPath, Response.json(stored));
 }
 
 /** Records that a notification was deleted; the browser unsubscribes with the last one. */
-export async function forgetNotification(deletedId: string): Promise<void> {
+export async function removeNotification(deletedId: string): Promise<void> {
   const own = await ownNotifications();
   const notifications = own.filter(({ id }) => id !== deletedId);
   if (notifications.length === own.length) return;
   const registration = await navigator.serviceWorker.getRegistration();
   const subscription = await registration?.pushManager.getSubscription();
   if (notifications.length > 0) {
-    const kept = { endpoint: subscription?.endpoint, notifications };
-    await (await caches.open(cacheName)).put(keptPath, Response.json(kept));
+    const stored = { endpoint: subscription?.endpoint, notifications };
+    await (await caches.open(cacheName)).put(storedPath, Response.json(stored));
     return;
   }
   await caches.delete(cacheName);

@@ -11,7 +11,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { languages } from '../../texts/languages.ts';
 import { texts } from '../../texts/texts.ts';
-import { forgetNotification, keepNotification, pushSupport, subscribeBrowser } from './browser-push.ts';
+import { pushSupport, removeNotification, storeNotification, subscribeBrowser } from './browser-push.ts';
 import {
   channelFields,
   labelOf,
@@ -182,7 +182,7 @@ interface FormOptions {
   readonly appId: string;
   /** Undefined for a new one. */
   readonly notification?: Notification;
-  /** Whether a new one is sent to this browser unless another channel is chosen. */
+  /** Whether a new notification is sent to this browser by default. */
   readonly isPush?: boolean;
   /** All of the application. */
   readonly known: readonly Notification[];
@@ -224,8 +224,8 @@ function save(
           }),
         )
       : answerOf(api.POST('/v1/x/notifications', { params: { header: headerFor(appId) }, body })));
-    if (push) await keepNotification(push.endpoint, { id, appId });
-    else if (channel !== 'unchanged') await forgetNotification(id);
+    if (push) await storeNotification(push.endpoint, { id, appId });
+    else if (channel !== 'unchanged') await removeNotification(id);
   };
   const load = async () => (await loadNotifications(appId)).find(({ id }) => id === notification?.id);
   if (notification) saving.runUnlessChanged(load, write, onSaved);

@@ -4,7 +4,7 @@ import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { formatAgo, formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { forgetNotification, ownNotifications, pushSupport } from './browser-push.ts';
+import { ownNotifications, pushSupport, removeNotification } from './browser-push.ts';
 import { loadNotifications, type Notification, titleOf, toBody, toDraft } from './notification-data.ts';
 import { NotificationForm } from './notification-form.tsx';
 import { DeliveryState, type Listed, ReceiverPage, Receivers } from './receivers.tsx';
@@ -29,7 +29,7 @@ function factsOf(notification: Notification) {
 
 async function deleteNotification(appId: string, id: string): Promise<void> {
   await answerOf(api.DELETE('/v1/x/notifications/{id}', { params: paramsOf(appId, id) }));
-  await forgetNotification(id);
+  await removeNotification(id);
 }
 
 interface PageOptions extends Listed<Notification> {

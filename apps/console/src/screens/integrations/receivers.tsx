@@ -15,7 +15,7 @@ import type { Webhook } from './webhook-data.ts';
 
 /** A webhook or a notification. */
 type Receiver = Pick<Webhook, 'id' | 'state' | 'disabledReason'>;
-/** Names the kind of receiver, and the parameter of the address with the one that is shown. */
+/** The kind of receiver; also the query parameter that selects one. */
 type Kind = 'webhook' | 'notification';
 
 const textsOf = (kind: Kind) => (kind === 'webhook' ? texts.value.webhooks : texts.value.notifications);
@@ -37,7 +37,7 @@ function Row({ kind, id, title, children }: { kind: Kind; id: string; title: str
   );
 }
 
-/** What is loaded, and how to load it again. */
+/** The loaded receivers, and a function that reloads them. */
 export interface Listed<One> {
   readonly all: readonly One[];
   readonly reload: () => void;
@@ -47,9 +47,9 @@ interface ReceiversOptions<One> {
   readonly kind: Kind;
   readonly load: () => Promise<readonly One[]>;
   readonly titleOf: (one: One) => string;
-  /** The cells of a row behind its title. */
+  /** The cells of a row after its title. */
   readonly cells: (one: One) => ComponentChildren;
-  /** Shows the form of a new one. @param preset as `open` of `actions` takes it */
+  /** Shows the form for a new receiver. @param preset the argument of `open` in `actions` */
   readonly form: (listed: Listed<One> & { preset: string; close: () => void }) => ComponentChildren;
   readonly page: (one: One, listed: Listed<One>) => ComponentChildren;
   /** Shown above the list. */
@@ -141,9 +141,9 @@ interface ActionsOptions {
 
 interface PageOptions extends ActionsOptions {
   readonly title: string;
-  /** Why a receiver with the reason GONE is paused. */
+  /** Explains why a receiver with the reason GONE is paused. */
   readonly goneText: string;
-  /** Names and values; those without a value are left out. */
+  /** Names and values; those without a value are omitted. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
   readonly form: (close: () => void) => ComponentChildren;
   readonly load: DeliveriesOptions['load'];

@@ -141,7 +141,7 @@ function useSelection(loaded: Loaded | undefined, { fleet, selected }: FleetMapO
 
 const placeZooms = { parking: 16, geofence: 14, address: 14 } as const;
 
-/** Marks a place that a search has found, and brings it into view. */
+/** Marks a search result on the map, and moves it into view. */
 function usePlace(loaded: Loaded | undefined, { place }: FleetMapOptions): void {
   useEffect(() => {
     if (!loaded || !place) return undefined;

@@ -9,15 +9,15 @@ export type Place = Schema<'Place'>;
 
 const load = (q: string, address: boolean) => answerOf(api.GET('/v1/x/places', { params: { query: { q, address } } }));
 
-/** The places that a search has found. */
+/** The results of a search for places. */
 export interface PlaceSearch {
   readonly words: string;
-  /** Own places, then addresses. */
+  /** Parking spots and geofences, then addresses. */
   readonly places: readonly Place[];
   readonly canSearchAddresses: boolean;
   /** The outcome of a search for addresses; undefined before it is requested. */
   readonly addresses: 'searching' | 'found' | 'none' | 'failed' | undefined;
-  /** Searches addresses: not while a person types, because public geocoders forbid that. @returns the first one */
+  /** Searches addresses; only on request, because public geocoders forbid autocompletion. @returns the first result */
   searchAddresses(): Promise<Place | undefined>;
 }
 
@@ -28,7 +28,7 @@ interface State extends Pick<PlaceSearch, 'words' | 'canSearchAddresses' | 'addr
   readonly found: readonly Place[];
 }
 
-/** Searches own places once a person pauses, and addresses on request. @param words none: nothing is searched */
+/** Searches parking spots and geofences once typing pauses, and addresses on request. @param words empty: no search */
 export function usePlaceSearch(words: string): PlaceSearch {
   const state = useSignal<State>(nothing);
   useEffect(() => {

@@ -72,7 +72,7 @@ interface MapState {
   readonly stack: Signal<readonly string[]>;
   readonly isFollowing: Signal<boolean>;
   readonly isListHidden: Signal<boolean>;
-  /** A place that a search has found. */
+  /** The selected search result. */
   readonly place: Signal<Place | undefined>;
   select(vehicleId: string | undefined): void;
   /** Selects a vehicle that may be anywhere, and keeps the map on it. */

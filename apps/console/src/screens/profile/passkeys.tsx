@@ -14,7 +14,7 @@ import { Step } from './second-factor.tsx';
 
 type Passkey = Schema<'Passkey'>;
 
-/** Has the browser create a passkey, and adds it. @throws CallFailure */
+/** Creates a passkey in the browser, and adds it to the account. @throws CallFailure */
 async function addPasskey(name: string, currentPassword: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const options = await answerOf(api.POST('/v1/x/session/passkeys/options', { body: { currentPassword } }));

@@ -12,13 +12,13 @@ export const kinds = Object.keys(reportKinds) as ReportKind[];
 type Value = string | number | boolean;
 export type Row = Readonly<Record<string, Value | undefined>>;
 
-/** A report as the platform answers it. */
+/** A report as returned by the platform. */
 export interface Report {
   readonly timeZone: string;
   readonly tables: Readonly<Record<string, readonly Row[]>>;
 }
 
-/** Calendar days as YYYY-MM-DD: the first, and the one after the last. */
+/** The first day and the day after the last, as YYYY-MM-DD. */
 type Days = readonly [first: string, end: string];
 
 const dayMs = 86_400_000;
@@ -27,7 +27,7 @@ const day = (year: number, month: number, date: number): string =>
 const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10);
 
-/** The intervals to choose, by the parts of today's date and the number of the weekday from Monday, 0, on. */
+/** Predefined intervals, computed from the parts of today's date and the weekday (Monday is 0). */
 const presets = {
   today: (y, m, d) => [day(y, m, d), day(y, m, d + 1)],
   yesterday: (y, m, d) => [day(y, m, d - 1), day(y, m, d)],
@@ -41,15 +41,15 @@ const presets = {
 export type Preset = keyof typeof presets | 'own';
 export const presetNames: readonly Preset[] = [...(Object.keys(presets) as (keyof typeof presets)[]), 'own'];
 
-/** Finds the days of an interval in a time zone. */
+/** Returns the days of an interval in a time zone. */
 function daysOf(preset: keyof typeof presets, timeZone: string): Days {
-  // Swedish dates are ISO 8601.
+  // The locale sv formats dates as ISO 8601.
   const today = new Date(new Date().toLocaleDateString('sv', { timeZone }));
   const weekday = (today.getUTCDay() + 6) % 7;
   return presets[preset](today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate(), weekday);
 }
 
-/** What the address selects. */
+/** The selection in the URL. */
 export interface Selection {
   readonly kind: ReportKind;
   readonly preset: Preset;
@@ -65,7 +65,7 @@ export interface Selection {
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Reads the selection from the address; without one, the trips of this month. */
+/** Parses the selection from the URL; by default, the trips of this month. */
 export function readSelection(appId: string): Selection {
   const { query } = address.value;
   const named = query.get('interval');

@@ -54,7 +54,7 @@ function DayField({ label, name, value }: { label: string; name: 'from' | 'to'; 
   );
 }
 
-/** The choice of the report, kept in the address. */
+/** Form that selects the report; its state is in the URL. */
 function Filters({ appId, selection, names }: PartOptions) {
   const { reportScreen: text, groups } = texts.value;
   const { kind, preset, firstDay, lastDay, vehicleIds, group } = selection;
@@ -124,7 +124,7 @@ function Files({ appId, selection, timeZone }: Omit<PartOptions, 'names'> & { ti
   );
 }
 
-/** The columns of the table of days that are drawn; energy only as far as vehicles report it. */
+/** Columns of the daily table to chart; energy only if vehicles report it. */
 const drawn: Partial<Record<ReportKind, readonly string[]>> = {
   trips: ['distanceKm', 'drivingHours'],
   energy: ['fuelLitres', 'electricKwh'],
@@ -139,9 +139,9 @@ interface FigureOptions {
   readonly time: { value: number | undefined };
 }
 
-/** A column of the table of days over time. */
+/** Chart of a column of the daily table over time. */
 function Figure({ title, days, column, time }: FigureOptions) {
-  // The axis is in the time zone of the person, so each day is drawn at its midnight there.
+  // The axis uses the browser's time zone, so each day is drawn at midnight in that zone.
   const [times, values] = useMemo(() => {
     const starts = days.map(({ date }) => Date.parse(fromLocalInput(`${date}T00:00`) ?? '') / 1000);
     return [starts, days.map((row) => (typeof row[column] === 'number' ? Number(row[column]) : null))];
@@ -253,7 +253,7 @@ interface TablesOptions extends PartOptions {
   readonly onChanged: () => void;
 }
 
-/** One of the tables of a report, sorted as the address says. */
+/** One of the tables of a report, sorted as in the URL. */
 function Tables({ appId, selection: { kind }, names, report, onChanged }: TablesOptions) {
   const { reportScreen: text, exports } = texts.value;
   const { path, query } = address.value;
@@ -327,7 +327,7 @@ function Loaded({ appId, selection, names }: PartOptions) {
   );
 }
 
-/** The report that the address selects, as tables, charts and files. */
+/** The report selected in the URL, as tables, charts and files. */
 export function ReportView({ appId }: { appId: string }) {
   const { data: names, failure, reload } = useReportTexts();
   if (!names) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;

@@ -58,7 +58,7 @@ const bodyOf = ({ every, format, hour, recipients, timeZone, ...draft }: Draft) 
   ...(timeZone.trim() && { timeZone: timeZone.trim() }),
 });
 
-/** Names what a person sees of a schedule. */
+/** Returns the displayed settings of a schedule, by label. */
 function describe({ every, hour, format, recipients, timeZone, language: code }: Schedule) {
   const { reportScreen: text, exports, notifications } = texts.value;
   return {
@@ -74,7 +74,7 @@ function describe({ every, hour, format, recipients, timeZone, language: code }:
 interface FormOptions {
   readonly appId: string;
   readonly names: ReportTexts;
-  /** Undefined for a new one. */
+  /** Undefined for a new schedule. */
   readonly schedule?: Schedule;
   readonly onSaved: () => void;
   readonly onClose: () => void;
@@ -85,7 +85,7 @@ interface PartOptions {
   readonly change: (changed: Partial<Draft>) => void;
 }
 
-/** When and how reports are written. */
+/** Fields for the time and format of reports. */
 function Timing({ draft, change }: PartOptions) {
   const { reportScreen: text, exports, notifications } = texts.value;
   const { every, format, hour, language: chosen } = draft;
@@ -122,7 +122,7 @@ function Timing({ draft, change }: PartOptions) {
   );
 }
 
-/** To whom reports are sent, and the time zone of their days. */
+/** Fields for the recipients and the time zone of the days. */
 function Delivery({ draft, failure, change }: PartOptions & { failure: CallFailure | undefined }) {
   const { reportScreen: text, notifications } = texts.value;
   return (
@@ -152,7 +152,7 @@ function Delivery({ draft, failure, change }: PartOptions & { failure: CallFailu
   );
 }
 
-/** Creates or changes a schedule, whose report and group stay. */
+/** Creates or changes a schedule; report and group of an existing one are fixed. */
 export function ScheduleForm({ appId, names, schedule, onSaved, onClose }: FormOptions) {
   const { reportScreen: text, groups } = texts.value;
   const draft = useSignal(draftOf(schedule));

@@ -78,7 +78,7 @@ function Changes({ report: { outdatedAt, changes }, names }: { report: SentRepor
   return (
     <>
       <p class="notice late">{text.outdated(formatTime(outdatedAt))}</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: for scrolling by keyboard */}
       <section class="table-frame" tabIndex={0} aria-label={text.changes}>
         <table class="table">
           <thead>
@@ -206,7 +206,7 @@ function SchedulePage({ appId, names, schedule, onChanged }: Omit<ListOptions, '
   );
 }
 
-/** The schedules of an application that send reports by mail, or the one in the address. */
+/** The report schedules of an application, or the one selected in the URL. */
 export function Schedules({ appId }: { appId: string }) {
   const { reportScreen: text } = texts.value;
   const names = useReportTexts();

@@ -69,7 +69,7 @@ function CodeField({ label }: { label: string }) {
   );
 }
 
-/** Signs in with a passkey by a click, or by a suggestion for the field of the name. */
+/** Signs in with a passkey, on click or from an autofill suggestion for the name. */
 function PasskeyButton({ onFault }: { onFault: (fault: SignInFault | undefined) => void }) {
   useEffect(() => {
     const suggest = async () => {

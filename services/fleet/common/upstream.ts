@@ -4,27 +4,30 @@ import { platformVersion } from '@odograph/runtime/platform-version';
 import type { Redis } from '@odograph/runtime/redis';
 
 const requestTimeoutMs = 5000;
-const turnWaitMs = 3000;
-const turnPollMs = 100;
+const maxSlotWaitMs = 3000;
+const slotPollMs = 100;
 
 /** A request to a geocoder or router that the operator configured. */
-interface EngineRequest {
-  /** The setting with its address. */
+interface UpstreamRequest {
+  /** The base URL in the settings. */
   readonly url: string;
-  /** Relative to the address. */
+  /** Relative to the base URL. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON by POST; without one, the method is GET. */
+  /** Sent as JSON by POST; without a body, the method is GET. */
   readonly body?: unknown;
   readonly maxAnswerBytes: number;
   readonly stopping?: AbortSignal;
 }
 
-/** The answer 400: a router gives it where it knows no road. */
-export class EngineRefusal extends Error {}
+/** A response with status 400, which routers send if they find no road. */
+export class UpstreamRefusal extends Error {}
 
-/** Requests JSON. @throws EngineRefusal; Error for no answer within 5 s, a redirect, or an unexpected status, size or format */
-export async function askEngine(request: EngineRequest): Promise<unknown> {
+/**
+ * Requests JSON.
+ * @throws UpstreamRefusal; Error on a timeout of 5 s, a redirect, or an unexpected status, size or format
+ */
+export async function requestUpstream(request: UpstreamRequest): Promise<unknown> {
   const { url, path, query = {}, body, maxAnswerBytes, stopping } = request;
   const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
   for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
@@ -37,13 +40,13 @@ export async function askEngine(request: EngineRequest): Promise<unknown> {
     redirect: 'error',
     signal: AbortSignal.any([...(stopping ? [stopping] : []), AbortSignal.timeout(requestTimeoutMs)]),
   });
-  if (response.status === 400) throw new EngineRefusal('the engine refused the request');
-  if (!response.ok) throw new Error(`the engine responded with status ${response.status}`);
+  if (response.status === 400) throw new UpstreamRefusal('the response has status 400');
+  if (!response.ok) throw new Error(`the response has status ${response.status}`);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the response of the engine exceeds ${maxAnswerBytes} bytes`);
+    if (bytes > maxAnswerBytes) throw new Error(`the response exceeds ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return JSON.parse(Buffer.concat(chunks).toString());
@@ -61,27 +64,28 @@ export const elementsOf = (value: unknown): unknown[] => (Array.isArray(value) ?
 /** Returns a JSON string; an empty one for other values. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The turns of all processes together. */
-export interface Turns {
+/** A rate limit that all processes share. */
+export interface RateLimit {
   readonly redis: Redis;
   readonly key: string;
   readonly perSecond: number;
 }
 
-/** Takes the next turn, if it has come. @throws if Redis is unavailable */
-export async function takeTurn({ redis, key, perSecond }: Turns): Promise<boolean> {
+/** Takes the next slot of a rate limit if it is free. @throws if Redis is unavailable */
+export async function takeSlot({ redis, key, perSecond }: RateLimit): Promise<boolean> {
   return (await redis.set(key, '1', 'PX', Math.ceil(1000 / perSecond), 'NX')) !== null;
 }
 
-/** Waits for a turn. @throws Failure TOO_MANY_REQUESTS after 3 s, OVERLOADED without Redis */
-export async function awaitTurn(turns: Turns, engine: string): Promise<void> {
+/** Waits for a slot of a rate limit. @throws Failure TOO_MANY_REQUESTS after 3 s, OVERLOADED without Redis */
+export async function awaitSlot(limit: RateLimit, upstream: string): Promise<void> {
   const isTaken = () =>
-    takeTurn(turns).catch((cause: unknown) => {
-      throw new Failure('OVERLOADED', `the ${engine} cannot be asked`, { retryAfterSeconds: 5 }, { cause });
+    takeSlot(limit).catch((cause: unknown) => {
+      const message = `the rate limit of the ${upstream} cannot be checked`;
+      throw new Failure('OVERLOADED', message, { retryAfterSeconds: 5 }, { cause });
     });
-  for (const endMs = performance.now() + turnWaitMs; !(await isTaken()); await delay(turnPollMs)) {
+  for (const endMs = performance.now() + maxSlotWaitMs; !(await isTaken()); await delay(slotPollMs)) {
     if (performance.now() > endMs) {
-      throw new Failure('TOO_MANY_REQUESTS', `the ${engine} is busy`, { retryAfterSeconds: 1 });
+      throw new Failure('TOO_MANY_REQUESTS', `the rate limit of the ${upstream} is exceeded`, { retryAfterSeconds: 1 });
     }
   }
 }
