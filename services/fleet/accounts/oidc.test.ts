@@ -225,6 +225,10 @@ describe('a group', () => {
       .execute();
     const { show } = await signIn(randomUUID(), [`of ${limitedAppId}`]);
     const { role, limited, applications } = await show();
-    expect([role, limited, applications]).toEqual(['operator', true, [{ appId: limitedAppId, name: 'A', timeZone: 'UTC' }]]);
+    expect([role, limited, applications]).toEqual([
+      'operator',
+      true,
+      [{ appId: limitedAppId, name: 'A', timeZone: 'UTC' }],
+    ]);
   });
 });
