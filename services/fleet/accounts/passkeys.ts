@@ -289,7 +289,7 @@ async function acceptPasskey(
  */
 async function countUse(db: Database, id: string, counter: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update passkey set sign_count = ${counter}, used_at = now()
-    where id = ${id} and (sign_count < ${counter} or sign_count = 0 and ${counter} = 0)`.execute(db);
+    where id = ${id} and (sign_count < ${counter} or sign_count = 0 and ${counter}::bigint = 0)`.execute(db);
   return numAffectedRows === 1n;
 }
 
