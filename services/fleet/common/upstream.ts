@@ -49,7 +49,12 @@ export async function requestUpstream(request: UpstreamRequest): Promise<unknown
     if (bytes > maxAnswerBytes) throw new Error(`the response exceeds ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString());
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    // The message of the error quotes the answer, which may name the place of a vehicle.
+    throw new Error('the response is not JSON');
+  }
 }
 
 export type Members = Readonly<Record<string, unknown>>;

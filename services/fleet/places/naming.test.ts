@@ -4,6 +4,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { requestUpstream } from '../common/upstream.ts';
 import { sendJson, startUpstream, startWith, streets } from './places.fixture.ts';
 
 let place = 0;
@@ -163,6 +164,12 @@ it('omits addresses and counts failures while the geocoder fails, and recovers',
   expect(metric?.values[0]?.value).toBeGreaterThanOrEqual(faults.length - 1);
   isBack = true;
   await eventually(async () => expect(await find(position)).toBe('Here'));
+});
+
+it('quotes no answer of the geocoder in errors, which are logged', async () => {
+  const { url } = await startUpstream((_url, response) => response.end('12 Home Street'));
+  const asked = requestUpstream({ url, path: 'reverse', maxAnswerBytes: 100 });
+  await expect(asked).rejects.toThrow(/^the response of the engine is not JSON$/);
 });
 
 it('does not exceed the configured rate', async () => {

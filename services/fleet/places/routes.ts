@@ -68,7 +68,7 @@ async function findOwnPlaces(db: Database, viewer: Viewer, search: string): Prom
 
 /** Searches the geocoder, else the map file. @throws Failure TOO_MANY_REQUESTS, OVERLOADED */
 async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
-  const { config, map } = fleet;
+  const { config, map, logger } = fleet;
   if (config.GEOCODER_URL !== undefined) await awaitSlot(geocoderLimit(fleet.redis, config), 'geocoder');
   try {
     const found =
@@ -77,6 +77,7 @@ async function findAddresses(fleet: Fleet, search: string): Promise<Place[]> {
         : await searchGeocoder(config, search);
     return found.map((place) => ({ kind: 'address', ...place }));
   } catch (cause) {
+    logger.warn({ err: cause }, 'search for addresses failed');
     throw new Failure('OVERLOADED', 'the search for addresses failed', { retryAfterSeconds: 5 }, { cause });
   }
 }
