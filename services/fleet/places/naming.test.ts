@@ -169,7 +169,7 @@ it('omits addresses and counts failures while the geocoder fails, and recovers',
 it('quotes no answer of the geocoder in errors, which are logged', async () => {
   const { url } = await startUpstream((_url, response) => response.end('12 Home Street'));
   const asked = requestUpstream({ url, path: 'reverse', maxAnswerBytes: 100 });
-  await expect(asked).rejects.toThrow(/^the response of the engine is not JSON$/);
+  await expect(asked).rejects.toThrow(/^the response is not JSON$/);
 });
 
 it('does not exceed the configured rate', async () => {

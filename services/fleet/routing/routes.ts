@@ -14,11 +14,14 @@ import { type SnappedLines, snapToRoads, type TimedPosition } from './router.ts'
 
 /** Maximum positions of a trip sent to the router; longer trips are thinned evenly. */
 const maxPositions = 300;
+/** Maximum parts of a trip, each of which is one request to the router. */
+const maxParts = 10;
 /** Maximum readings of a trip. */
 const maxReadings = 50_000;
 /** Maximum time between connected positions. */
 const maxGapSeconds = 120;
-const cacheSeconds = 86_400;
+/** Redis also holds the queues, so it must not fill with snapped trips. */
+const cacheSeconds = 3600;
 
 const SnappedPath = Type.Object({
   id: VehicleId,
@@ -72,7 +75,10 @@ async function readTrip(db: Database, vehicleId: number, tripId: string): Promis
   return rows;
 }
 
-/** Splits positions at time gaps and privacy intervals, where a router would guess the route, and thins them evenly. */
+/**
+ * Splits positions at time gaps and privacy intervals, where a router would guess the route, and thins them evenly.
+ * @returns the 10 parts with the most positions
+ */
 export function splitTrip(positions: readonly TripPosition[]): TripPosition[][] {
   const parts: TripPosition[][] = [];
   let before: TripPosition | undefined;
@@ -86,7 +92,9 @@ export function splitTrip(positions: readonly TripPosition[]): TripPosition[][] 
   const step = Math.ceil(positions.length / maxPositions);
   return parts
     .map((part) => part.filter((_, index) => index % step === 0 || index === part.length - 1))
-    .filter(({ length }) => length > 1);
+    .filter(({ length }) => length > 1)
+    .toSorted((one, other) => other.length - one.length)
+    .slice(0, maxParts);
 }
 
 async function snapParts({ redis, config }: Fleet, parts: readonly TripPosition[][]): Promise<SnappedLines> {
@@ -98,9 +106,9 @@ async function snapParts({ redis, config }: Fleet, parts: readonly TripPosition[
   };
 }
 
-/** Snaps the parts of a trip; caches the result in Redis for a day. @throws Failure */
+/** Snaps the parts of a trip; caches the result in Redis for an hour. @throws Failure */
 async function snapTrip(fleet: Fleet, parts: readonly TripPosition[][]): Promise<SnappedLines> {
-  const { redis, config } = fleet;
+  const { redis, config, logger } = fleet;
   const digest = createHash('sha256')
     .update(JSON.stringify([config.ROUTER_KIND, parts]))
     .digest('base64url');
@@ -113,6 +121,7 @@ async function snapTrip(fleet: Fleet, parts: readonly TripPosition[][]): Promise
     return snapped;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
+    logger.warn({ err: cause }, 'trip not snapped to roads');
     throw new Failure('OVERLOADED', 'the router failed to snap the trip', { retryAfterSeconds: 5 }, { cause });
   }
 }

@@ -121,6 +121,15 @@ describe('a trip', () => {
     expect(counts).toEqual([100, 100, 100, 4]);
   });
 
+  it('with many gaps is snapped in its 10 longest parts', async () => {
+    const { platform, vehicle, snap, bodies } = await startRouting('valhalla', () => valhallaTrip);
+    const parts = Array.from({ length: 12 }, (_, index) => [index * 200, index * 200 + 1]).flat();
+    const tripId = await storeDrive(platform, vehicle, [...parts, 2400, 2401, 2402]);
+    expect((await snap(tripId)).status).toBe(200);
+    expect(bodies).toHaveLength(10);
+    expect(Object(bodies[0]).shape).toHaveLength(3);
+  });
+
   it('is refused without roads, positions or a router, and for another application', async () => {
     const { platform, vehicle, snap, client } = await startRouting('osrm', () => 400);
     expect(await snap(await storeDrive(platform, vehicle, [0, 60]))).toMatchObject({
