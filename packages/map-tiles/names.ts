@@ -149,7 +149,10 @@ export class MapNames {
 
   /** Finds localities whose name contains a text; names that begin with it first, then the larger places. */
   async find(text: string, limit: number): Promise<MapPlace[]> {
-    this.#all ??= this.#listLocalities();
+    this.#all ??= this.#listLocalities().catch((error: unknown) => {
+      this.#all = undefined;
+      throw error;
+    });
     const wanted = fold(text);
     const found = (await this.#all).flatMap((locality) => {
       const index = fold(locality.name).indexOf(wanted);

@@ -62,10 +62,12 @@ export async function startNaming(options: NamingOptions): Promise<() => Promise
     }
   };
   if (url !== undefined || (await options.map.open()) !== undefined) await announce().catch(() => undefined);
-  let running = Promise.resolve();
+  let running: Promise<void> | undefined;
   const timer = setInterval(
     () => {
-      running = running.then(tick);
+      running ??= tick().finally(() => {
+        running = undefined;
+      });
     },
     url === undefined ? mapPollMs : Math.ceil(1000 / config.GEOCODER_REQUESTS_PER_SECOND),
   );

@@ -79,7 +79,7 @@ async function readTrip(db: Database, vehicleId: number, tripId: string): Promis
  * Splits positions at time gaps and privacy intervals, where a router would guess the route, and thins them evenly.
  * @returns the 10 parts with the most positions
  */
-export function splitTrip(positions: readonly TripPosition[]): TripPosition[][] {
+function splitTrip(positions: readonly TripPosition[]): TripPosition[][] {
   const parts: TripPosition[][] = [];
   let before: TripPosition | undefined;
   for (const position of positions) {
