@@ -64,7 +64,10 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
     const { id } = (await api.post('/v1/x/webhooks', { url: receiver.url, types: ['command.ended'] })).body;
     await endCommands(setup.platform.db, vehicle, 1);
-    await eventually(async () => expect(receiver.received).toHaveLength(1), waitMs);
+    // The failure must be recorded before the clock jumps: three days count from there.
+    await eventually(async () => {
+      expect((await api.get(`/v1/x/webhooks/${id}`)).body.lastError).toBe('answered 400');
+    }, waitMs);
     // The next attempts are due after pauses that grow.
     aheadMs = 3 * day;
     await eventually(async () => {
