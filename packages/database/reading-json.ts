@@ -13,6 +13,10 @@ import { allCanValues } from './can-values.ts';
 export const privacyIsOn = `exists (select from privacy_period where privacy_period.vehicle_id = vehicle.id
   and coalesce(upper(privacy_period.period), 'infinity') > now())`;
 
+/** SQL that is true if a privacy interval of its vehicle covers the row of `reading`. */
+export const readingIsPrivate = sql<boolean>`exists (select from privacy_period
+  where privacy_period.vehicle_id = reading.vehicle_id and privacy_period.period @> reading.time)`;
+
 const withoutPositions = (data: string) => `(select coalesce(jsonb_agg(datum order by place), '[]')
   from jsonb_array_elements(${data}) with ordinality as list (datum, place)
   where datum->>'key' !~* '${positionKeyPattern}')`;

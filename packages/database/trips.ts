@@ -1,5 +1,7 @@
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import { type RawBuilder, sql } from 'kysely';
+import type { Database } from './database.ts';
 
 interface Position {
   latitude: number;
@@ -119,3 +121,25 @@ export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null>
   select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading
   where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'
     and (reading.mileage is not null or reading.fleet ? 'mileage') order by reading.time desc limit 1)`;
+
+/** The interval of a trip, for looking up its positions. */
+export interface TripTimes {
+  id: string;
+  start: Microseconds;
+  end: Microseconds;
+  distanceKm: number;
+  inferred: boolean;
+}
+
+/** Finds a completed trip of a vehicle by its id. */
+export async function findTrip(db: Database, vehicleId: number, id: string): Promise<TripTimes | undefined> {
+  if (!isUuid(id)) return undefined;
+  const { rows } = await sql<{ id: string; start_us: string; end_us: string; distance_km: number; inferred: boolean }>`
+    select id, (extract(epoch from started_at) * 1000000)::bigint::text as start_us,
+      (extract(epoch from ended_at) * 1000000)::bigint::text as end_us, distance_km, inferred
+    from trip where id = ${id}::uuid and vehicle_id = ${vehicleId} and ${tripIsOver}`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { distance_km: distanceKm, inferred } = row;
+  return { id: row.id, start: BigInt(row.start_us), end: BigInt(row.end_us), distanceKm, inferred };
+}

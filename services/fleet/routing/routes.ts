@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/text-patterns';
+import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { tripIsOver } from '@odograph/database/trips';
+import { readingIsPrivate } from '@odograph/database/reading-json';
+import { findTrip, type TripTimes } from '@odograph/database/trips';
 import { findVisibleVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
-import { firstRow } from '../alarms/geofences.ts';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { type SnappedLines, snapToRoads, type TimedPosition } from './router.ts';
 
@@ -54,23 +54,15 @@ interface TripPosition extends TimedPosition {
   readonly interval: number;
 }
 
-/** Reads the positions of a completed trip, without those of privacy intervals. @throws Failure NOT_FOUND */
-async function readTrip(db: Database, vehicleId: number, tripId: string): Promise<TripPosition[]> {
-  const trip =
-    isUuid(tripId) &&
-    (await firstRow(
-      db,
-      sql<{ from: string; until: string }>`select started_at::text as from, ended_at::text as until from trip
-        where id = ${tripId} and vehicle_id = ${vehicleId} and ${tripIsOver}`,
-    ));
-  if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such completed trip');
+/** Reads the positions of a completed trip, without those of privacy intervals. */
+async function readPositions(db: Database, vehicleId: number, { start, end }: TripTimes): Promise<TripPosition[]> {
   const { rows } = await sql<TripPosition>`select extract(epoch from reading.time)::float8 as time, latitude, longitude,
       (select count(*) from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
         and upper(privacy_period.period) <= reading.time)::integer as interval
-    from reading where vehicle_id = ${vehicleId} and time >= ${trip.from}::timestamptz and time <= ${trip.until}::timestamptz
+    from reading where vehicle_id = ${vehicleId} and time >= ${isoMicroseconds(start)}::timestamptz
+      and time <= ${isoMicroseconds(end)}::timestamptz
       and latitude is not null and longitude is not null
-      and not exists (select from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
-        and privacy_period.period @> reading.time)
+      and not ${readingIsPrivate}
     order by reading.time limit ${maxReadings}`.execute(db);
   return rows;
 }
@@ -141,9 +133,10 @@ function addSnappedTrip(http: Http, fleet: Fleet): void {
     },
     async ({ viewer, params: { id, tripId } }): Promise<Static<typeof SnappedTrip>> => {
       const vehicleId = await findVisibleVehicle(db, viewer, id);
-      const positions = await readTrip(db, vehicleId, tripId);
+      const trip = await findTrip(db, vehicleId, tripId);
+      if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such completed trip');
       if (config.ROUTER_URL === undefined) throw new Failure('NO_DATA', 'the platform has no router');
-      const parts = splitTrip(positions);
+      const parts = splitTrip(await readPositions(db, vehicleId, trip));
       if (parts.length === 0) throw new Failure('NO_DATA', 'the trip has no positions to snap');
       const { lines, metres } = await snapTrip(fleet, parts);
       if (lines.length === 0) throw new Failure('NO_DATA', 'the router found no road along the trip');

@@ -2,7 +2,7 @@ import type { Timestamp } from '@odograph/contracts/timestamps';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
-import { privacyIsOn } from '@odograph/database/reading-json';
+import { privacyIsOn, readingIsPrivate } from '@odograph/database/reading-json';
 import { lastSpeed } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
 import { firstRow } from '../alarms/geofences.ts';
@@ -50,8 +50,7 @@ async function readTrail(db: Database, share: OpenShare, after: string | undefin
     where vehicle_id = ${vehicleId} and application_id = ${applicationId} and time >= ${from}
       and time > coalesce(${after}::timestamptz, '-infinity') and time <= coalesce(${until}, 'infinity')
       and latitude is not null and longitude is not null
-      and not exists (select from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
-        and privacy_period.period @> reading.time)
+      and not ${readingIsPrivate}
     order by width_bucket, reading.time desc`.execute(db);
   return rows;
 }

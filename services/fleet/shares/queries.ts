@@ -5,7 +5,7 @@ import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
-import { tripIsOver } from '@odograph/database/trips';
+import { findTrip } from '@odograph/database/trips';
 import { accessibleTo, findVehicle, visibleTo } from '@odograph/database/vehicle-access';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
@@ -31,15 +31,9 @@ function parseEnd({ until }: NewShare): Microseconds {
 async function findTripTimes(db: Database, vehicleId: number, { tripId, place }: NewShare) {
   if (tripId === undefined) return undefined;
   if (place !== undefined) throw invalidParameter('place', 'cannot be combined with tripId');
-  const trip =
-    isUuid(tripId) &&
-    (await firstRow(
-      db,
-      sql<{ from: string; until: string }>`select started_at::text as from, ended_at::text as until from trip
-        where id = ${tripId} and vehicle_id = ${vehicleId} and ${tripIsOver}`,
-    ));
+  const trip = await findTrip(db, vehicleId, tripId);
   if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such completed trip', { field: 'tripId' });
-  return trip;
+  return { from: isoMicroseconds(trip.start), until: isoMicroseconds(trip.end) };
 }
 
 const bookingIsOpen = sql<boolean>`(booking.deleted_at is null and booking.stopped_at is null

@@ -2,13 +2,12 @@ import { Readable } from 'node:stream';
 import { Failure } from '@odograph/contracts/failures';
 import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { writeTimestamp } from '@odograph/database/trips';
+import { findTrip, type TripTimes, writeTimestamp } from '@odograph/database/trips';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, VehicleId, word } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type from 'typebox';
-import { findTrip, type TripTimes } from './trips.ts';
 
 /** A position; `altitude` in metres. */
 interface TrackPoint {

@@ -1,5 +1,4 @@
 import { Failure } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import type { Addresses } from '@odograph/database/addresses';
 import { readBatch } from '@odograph/database/batches';
@@ -86,28 +85,6 @@ async function findUsualInterval(db: Database, applicationId: number): Promise<T
         as from_us, (extract(epoch from now()) * 1000000)::bigint::text as until_us
     from application where id = ${applicationId}`.execute(db);
   return { from: BigInt(rows[0]?.from_us ?? 0), until: BigInt(rows[0]?.until_us ?? 0) };
-}
-
-/** The interval of a trip, for looking up its positions. */
-export interface TripTimes {
-  id: string;
-  start: Microseconds;
-  end: Microseconds;
-  distanceKm: number;
-  inferred: boolean;
-}
-
-/** Finds a completed trip of a vehicle by its id. */
-export async function findTrip(db: Database, vehicleId: number, id: string): Promise<TripTimes | undefined> {
-  if (!isUuid(id)) return undefined;
-  const { rows } = await sql<{ id: string; start_us: string; end_us: string; distance_km: number; inferred: boolean }>`
-    select id, (extract(epoch from started_at) * 1000000)::bigint::text as start_us,
-      (extract(epoch from ended_at) * 1000000)::bigint::text as end_us, distance_km, inferred
-    from trip where id = ${id}::uuid and vehicle_id = ${vehicleId} and ${tripIsOver}`.execute(db);
-  const [row] = rows;
-  if (!row) return undefined;
-  const { distance_km: distanceKm, inferred } = row;
-  return { id: row.id, start: BigInt(row.start_us), end: BigInt(row.end_us), distanceKm, inferred };
 }
 
 const TripsQuery = Type.Object({
