@@ -5,6 +5,7 @@ import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Kysely } from 'kysely';
 import type { EventMetrics, EventTask } from './metrics.ts';
+import type { SharedLists } from './shared-lists.ts';
 
 /** The outcome of an attempt, as the metric's label. */
 export type AttemptOutcome =
@@ -35,6 +36,7 @@ export interface Attempt {
 export interface DeliveryContext {
   readonly db: Kysely<Tables>;
   readonly slots: DeliverySlots;
+  readonly lists: SharedLists;
   readonly metrics: EventMetrics;
   readonly failures: FailureReports<EventTask>;
   readonly logger: Logger;

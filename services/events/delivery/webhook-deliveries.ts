@@ -24,7 +24,7 @@ interface Running {
   readonly receiver: OpenedReceiver;
 }
 
-type Opener = Omit<DeliveryContext, 'slots' | 'lease' | 'hasLeases'>;
+type Opener = Omit<DeliveryContext, 'slots' | 'lists' | 'lease' | 'hasLeases'>;
 
 async function open(context: Opener, webhook: queries.DeliveredWebhook, options: PostOptions): Promise<OpenedReceiver> {
   const { url } = webhook;

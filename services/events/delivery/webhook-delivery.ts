@@ -1,14 +1,20 @@
 import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/events';
 import { Failure } from '@odograph/contracts/failures';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
-import { type EventHeads, findEventCursorAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
+import {
+  type EventHeads,
+  type EventPage,
+  findEventCursorAt,
+  type PlatformEvent,
+  readEvents,
+} from '@odograph/event-list/read-events';
 import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent, SlotUser } from './context.ts';
 import { EventWindow, type ReadPage, VehicleRetries } from './event-queues.ts';
 import { deadLetterAfterMs, ReceiverState } from './health.ts';
 import { ProgressLog } from './progress.ts';
 import { countDeadLetters, type DeadLetter, type DeliveredWebhook, type VehicleKey } from './queries.ts';
+import { eventsPerPage, type FollowedList } from './shared-lists.ts';
 
-const eventsPerPage = 500;
 /** With more retrying vehicles, those of the window stop: each of their failures would add another. */
 const maxRetryingVehicles = 1000;
 /** Dead letters of a webhook. Further ones stay in the list only, where a replay by time finds them. */
@@ -45,7 +51,8 @@ export class WebhookDelivery implements SlotUser {
   readonly #webhook: DeliveredWebhook;
   readonly #post: PostEvent;
   readonly #types: ReadonlySet<EventType>;
-  readonly #read: ReadPage;
+  readonly #list: FollowedList;
+  readonly #read: FollowedList['read'];
   readonly #window: EventWindow;
   readonly #retries: VehicleRetries;
   readonly #receiver: ReceiverState;
@@ -69,14 +76,14 @@ export class WebhookDelivery implements SlotUser {
     const types = webhook.url === undefined ? notifiedTypesOf(webhook.types) : typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
-    this.#read = async (request) => {
-      const limited = vehicleIds && select === undefined ? { vehicleIds } : {};
-      const page = await readEvents(context.db, { applicationId, types, ...limited, ...request });
-      return select === undefined ? page : { ...page, events: await select(page.events) };
-    };
+    const followed = { applicationId, types, ...(vehicleIds && !select && { vehicleIds }) };
+    const selectFrom = async (page: EventPage) => (select ? { ...page, events: await select(page.events) } : page);
+    this.#list = context.lists.follow(followed);
+    this.#read = async (after) => selectFrom(await this.#list.read(after));
     this.#window = new EventWindow(webhook.cursor);
     this.#progress = new ProgressLog(context, webhook);
-    this.#retries = new VehicleRetries(webhook.retries, types, { read: this.#read, progress: this.#progress });
+    const read: ReadPage = async (request) => selectFrom(await readEvents(context.db, { ...followed, ...request }));
+    this.#retries = new VehicleRetries(webhook.retries, types, { read, progress: this.#progress });
     this.#receiver = new ReceiverState(webhook.health);
   }
 
@@ -141,6 +148,7 @@ export class WebhookDelivery implements SlotUser {
   async stop(release: boolean): Promise<void> {
     this.drain();
     this.#isAbandoned = true;
+    this.#list.close();
     await this.#save(release);
   }
 
@@ -252,7 +260,7 @@ export class WebhookDelivery implements SlotUser {
     const cursors = [this.#window.cursor, ...this.#retries.cursors];
     let after = cursors.reduce((oldest, one) => (isBefore(one, oldest) ? one : oldest));
     while (isBefore(after, until) && letters.length < room) {
-      const { events, next, more } = await this.#read({ after, limit: eventsPerPage });
+      const { events, next, more } = await this.#read(after);
       let before = after;
       for (const event of events.filter(({ cursor }) => isBefore(cursor, until))) {
         if (isUndelivered(event) && letters.length < room) letters.push(deadLetterOf(event, before, error, now));
@@ -280,7 +288,7 @@ export class WebhookDelivery implements SlotUser {
     try {
       this.#hasNews = false;
       const after = this.#window.readUntil;
-      const page = await this.#read({ after, limit: eventsPerPage });
+      const page = await this.#read(after);
       this.#context.failures.succeeded('reading');
       // restart() was called meanwhile.
       if (this.#window.readUntil !== after) return this.#onNews();

@@ -14,7 +14,7 @@ import { addAddress } from './place.ts';
 import { openPushKey } from './push-key.ts';
 import * as queries from './queries.ts';
 
-type Context = Omit<DeliveryContext, 'slots' | 'lease' | 'hasLeases'>;
+type Context = Omit<DeliveryContext, 'slots' | 'lists' | 'lease' | 'hasLeases'>;
 
 const hourMs = 3_600_000;
 const eventsPerPage = 500;
