@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { attemptDelayMs } from './health.ts';
+import { attemptDelayMs, ReceiverState } from './health.ts';
 import { parseRetryAfter } from './receiver.ts';
 
 const [second, hour, day] = [1000, 3_600_000, 86_400_000];
@@ -23,4 +23,22 @@ it.each([
   ['soon', 0],
 ])('reads Retry-After: %s', (header, expected) => {
   expect(parseRetryAfter(header, new Date('2026-03-01T12:00:00Z'))).toBe(expected);
+});
+
+it('has 16 attempts in flight, one more each time that events wait, up to 128, and half as many after a failure', () => {
+  const [now, none] = [new Date(), undefined];
+  const health = { failingSince: none, pauses: 0, pausedUntil: none, lastError: none, lastSuccessAt: none };
+  const state = new ReceiverState(health);
+  const after = (count: number, change: () => unknown) => {
+    for (let n = 0; n < count; n += 1) change();
+    return state.maxInFlight;
+  };
+  expect(after(1000, () => state.succeeded(now))).toBe(16);
+  expect(after(3, () => state.adjust(true))).toBe(19);
+  expect(after(1000, () => state.adjust(true))).toBe(128);
+  expect(after(1000, () => state.adjust(false))).toBe(16);
+  const refused = { outcome: 'refused', status: 400, durationMs: 1, error: 'answered 400', retryAfterMs: 0 } as const;
+  expect(after(1, () => state.failed(refused, now))).toBe(8);
+  expect(after(1000, () => state.adjust(true))).toBe(8);
+  expect(after(1000, () => state.succeeded(now))).toBe(16);
 });

@@ -4,8 +4,8 @@ import type { ReceiverHealth } from './queries.ts';
 
 /** Maximum attempts in flight to one receiver. */
 export const maxInFlight = 128;
-/** Maximum attempts in flight before any has succeeded or failed. */
-const initialInFlight = 16;
+/** Maximum attempts in flight while no events wait. Each has a connection of its own, so bursts open no more of them. */
+const usualInFlight = 16;
 /** Failures in a row, of any vehicles, after which the receiver as a whole counts as failing. */
 const failuresBeforePause = 10;
 /** An event that fails for this long becomes a dead letter. */
@@ -26,13 +26,13 @@ export function attemptDelayMs(failures: number, retryAfterMs = 0, random = Math
 
 /**
  * Decides when all deliveries to a receiver pause. After a pause, a single attempt probes the receiver; until one succeeds, each
- * pause is longer than the one before. The number of attempts in flight grows with successes and halves with each failure
- * (additive increase, multiplicative decrease).
+ * pause is longer than the one before. The number of attempts in flight halves with each failure and grows again with successes;
+ * beyond the usual number, it grows slowly while events wait.
  */
 export class ReceiverState {
   #health: ReceiverHealth;
   #failuresInRow = 0;
-  #inFlight = initialInFlight;
+  #inFlight = usualInFlight;
 
   constructor(health: ReceiverHealth) {
     this.#health = health;
@@ -60,11 +60,17 @@ export class ReceiverState {
     return this.isProbing && now.getTime() - (this.#health.failingSince ?? now).getTime() >= deadLetterAfterMs;
   }
 
+  /** Allows one more attempt in flight while events wait, or one less. Call it a few times a second. */
+  adjust(areEventsWaiting: boolean): void {
+    if (areEventsWaiting && this.#failuresInRow === 0) this.#inFlight = Math.min(maxInFlight, this.#inFlight + 1);
+    else if (this.#inFlight > usualInFlight) this.#inFlight -= 1;
+  }
+
   /** @returns whether the receiver was failing as a whole until now */
   succeeded(now: Date): boolean {
     const wasProbing = this.isProbing;
     this.#failuresInRow = 0;
-    this.#inFlight = Math.min(maxInFlight, this.#inFlight + 1 / this.#inFlight);
+    if (this.#inFlight < usualInFlight) this.#inFlight += 1 / this.#inFlight;
     this.#health = {
       ...{ failingSince: undefined, pauses: 0, pausedUntil: undefined, lastError: undefined },
       lastSuccessAt: now,

@@ -134,6 +134,7 @@ export class WebhookDelivery implements SlotUser {
   async tick(): Promise<boolean> {
     for (const vehicle of this.#retries.dueAt(this.#context.clock())) this.#markReady(vehicle);
     this.#pump();
+    this.#receiver.adjust(this.#ready.size > 0);
     await this.#save(false);
     return this.#isLeased && !this.#isGone;
   }
