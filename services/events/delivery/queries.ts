@@ -1,9 +1,8 @@
 import type { EventType } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
 import { type EventCursor, formatCursor, parseCursor } from '@odograph/event-list/cursor';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 
 /** Lease of a delivering process; far longer than an attempt. */
 export const leaseSeconds = 60;
@@ -164,70 +163,73 @@ export interface Progress {
   readonly release: boolean;
 }
 
-/** Adds attempts to the log, in one statement. */
+const attemptColumns = sql.raw('webhook_id, at, event_id, type, vehicle_id, attempt, status, duration_ms, error');
+
+/** The attempts as rows of the log, without the webhook. */
+function attemptRows(attempts: readonly LoggedAttempt[]): RawBuilder<unknown> {
+  const column = <Value>(read: (attempt: LoggedAttempt) => Value) => attempts.map(read);
+  return sql`unnest(${column(({ at }) => at)}::timestamptz[],
+    ${column(({ eventId }) => eventId)}::text[], ${column(({ type }) => type)}::text[],
+    ${column(({ vehicleId }) => vehicleId ?? null)}::integer[], ${column(({ attempt }) => attempt)}::integer[],
+    ${column(({ status }) => status ?? null)}::smallint[], ${column(({ durationMs }) => durationMs)}::integer[],
+    ${column(({ error }) => error ?? null)}::text[])`;
+}
+
+/** Adds attempts to the log, in one statement; ignores those of a webhook that was deleted. */
 export async function logAttempts(db: Database, webhookId: string, attempts: readonly LoggedAttempt[]): Promise<void> {
   if (attempts.length === 0) return;
-  const column = <Value>(read: (attempt: LoggedAttempt) => Value) => attempts.map(read);
-  await sql`insert into webhook_attempt
-      (webhook_id, at, event_id, type, vehicle_id, attempt, status, duration_ms, error)
-    select ${webhookId}, * from unnest(${column(({ at }) => at)}::timestamptz[],
-      ${column(({ eventId }) => eventId)}::text[], ${column(({ type }) => type)}::text[],
-      ${column(({ vehicleId }) => vehicleId ?? null)}::integer[], ${column(({ attempt }) => attempt)}::integer[],
-      ${column(({ status }) => status ?? null)}::smallint[], ${column(({ durationMs }) => durationMs)}::integer[],
-      ${column(({ error }) => error ?? null)}::text[])`.execute(db);
-}
-
-async function saveRetries(db: Database, webhookId: string, retries: Progress['retries']): Promise<void> {
-  for (const [vehicleId = null, retry] of retries) {
-    if (retry === undefined) {
-      await sql`delete from webhook_retry where webhook_id = ${webhookId}
-        and vehicle_id is not distinct from ${vehicleId}::integer`.execute(db);
-      continue;
-    }
-    const { cursor, failures, failingSince, nextAttemptAt } = retry;
-    await sql`insert into webhook_retry (webhook_id, vehicle_id, position, failures, failing_since, next_attempt_at)
-      values (${webhookId}, ${vehicleId}, ${formatCursor(cursor)}, ${failures}, ${failingSince}, ${nextAttemptAt})
-      on conflict (webhook_id, vehicle_id) do update set position = excluded.position, failures = excluded.failures,
-        failing_since = excluded.failing_since, next_attempt_at = excluded.next_attempt_at`.execute(db);
-  }
-}
-
-async function saveDeadLetters(db: Database, webhookId: string, letters: readonly DeadLetter[]): Promise<void> {
-  for (const { eventId, type, vehicleId = null, cursor, occurredAt, failedAt, error } of letters) {
-    await sql`insert into webhook_dead_letter
-        (webhook_id, event_id, type, vehicle_id, position, position_behind, occurred_at, failed_at, error)
-      values (${webhookId}, ${eventId}, ${type}, ${vehicleId}, ${formatCursor(cursor)}, ${eventId},
-        ${occurredAt}, ${failedAt}, ${error})
-      on conflict do nothing`.execute(db);
-  }
+  await sql`insert into webhook_attempt (${attemptColumns}) select kept.id, one.*
+    from (select id from webhook where id = ${webhookId} for key share) as kept, ${attemptRows(attempts)} as one`.execute(
+    db,
+  );
 }
 
 /**
- * Saves the progress of a delivery in one transaction.
+ * Saves the progress of a delivery in one statement.
  * @returns false if the webhook was changed meanwhile, or another process has its lease: only the log was saved
  */
 export async function saveProgress(
-  db: Kysely<Tables>,
+  db: Database,
   { id, version, lease }: { id: string; version: number; lease: string },
   { cursor, health, retries, deadLetters, attempts, isGone, release }: Progress,
 ): Promise<boolean> {
-  return db.transaction().execute(async (trx) => {
-    const { numAffectedRows } = await sql`update webhook set position = ${formatCursor(cursor)},
+  const caughtUp = [...retries].filter(([, retry]) => !retry).map(([vehicleId = null]) => vehicleId);
+  const failing = [...retries].flatMap(([vehicle_id, retry]) => {
+    if (!retry) return [];
+    const { failures, failingSince, nextAttemptAt } = retry;
+    return [{ vehicle_id, position: formatCursor(retry.cursor), failures, failingSince, nextAttemptAt }];
+  });
+  const letters = deadLetters.map((letter) => ({ ...letter, cursor: formatCursor(letter.cursor) }));
+  const { rows } = await sql`
+    with saved as (
+      update webhook set position = ${formatCursor(cursor)},
         position_saved_at = clock_timestamp(), failing_since = ${health.failingSince ?? null}, pauses = ${health.pauses},
         paused_until = ${health.pausedUntil ?? null}, last_error = ${health.lastError ?? null},
         last_success_at = ${health.lastSuccessAt ?? null},
         disabled_at = case when ${isGone} then clock_timestamp() end, disabled_reason = case when ${isGone} then 'GONE' end,
         lease = case when not ${release} then lease end, leased_until = case when not ${release} then leased_until end
-      where id = ${id} and lease = ${lease} and version = ${version} and disabled_at is null`.execute(trx);
-    const isLeased = numAffectedRows === 1n;
-    if (isLeased) {
-      await saveRetries(trx, id, retries);
-      await saveDeadLetters(trx, id, deadLetters);
-    }
-    const { rows } = await sql`select id from webhook where id = ${id} for key share`.execute(trx);
-    if (rows.length > 0) await logAttempts(trx, id, attempts);
-    return isLeased;
-  });
+      where id = ${id} and lease = ${lease} and version = ${version} and disabled_at is null returning id),
+    caught_up as (
+      delete from webhook_retry using saved, unnest(${caughtUp}::integer[]) as vehicle (id)
+      where webhook_id = saved.id and vehicle_id is not distinct from vehicle.id),
+    failing as (
+      insert into webhook_retry (webhook_id, vehicle_id, position, failures, failing_since, next_attempt_at)
+      select saved.id, one.* from saved, jsonb_to_recordset(${JSON.stringify(failing)}::jsonb) as one (vehicle_id integer,
+        position text, failures integer, "failingSince" timestamptz, "nextAttemptAt" timestamptz)
+      on conflict (webhook_id, vehicle_id) do update set position = excluded.position, failures = excluded.failures,
+        failing_since = excluded.failing_since, next_attempt_at = excluded.next_attempt_at),
+    dead as (
+      insert into webhook_dead_letter
+        (webhook_id, event_id, type, vehicle_id, position, position_behind, occurred_at, failed_at, error)
+      select saved.id, "eventId", type, "vehicleId", cursor, "eventId", "occurredAt", "failedAt", error
+      from saved, jsonb_to_recordset(${JSON.stringify(letters)}::jsonb) as one ("eventId" text, type text,
+        "vehicleId" integer, cursor text, "occurredAt" timestamptz, "failedAt" timestamptz, error text)
+      on conflict do nothing),
+    logged as (insert into webhook_attempt (${attemptColumns}) select saved.id, one.* from saved, ${attemptRows(attempts)} as one)
+    select id from saved`.execute(db);
+  const isLeased = rows.length > 0;
+  if (!isLeased) await logAttempts(db, id, attempts);
+  return isLeased;
 }
 
 export async function countDeadLetters(db: Database, webhookId: string): Promise<number> {
