@@ -114,6 +114,7 @@ grant update (left_deleted_vehicle_at) on device to odograph_ingest;
 grant update (changes_forgotten_until) on application to odograph_ingest;
 grant select, delete on device_link, privacy_period, command, booking, vehicle_parking, vehicle_grant, vehicle_request,
   bluetooth_authorization, session, share to odograph_ingest;
+grant select (answered_at), delete on place_address to odograph_ingest;
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
 grant select (expires_at, used_at, session_id), delete on sign_in to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;

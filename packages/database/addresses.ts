@@ -215,7 +215,7 @@ export async function isNamed(db: Database, cell: Cell, config: SourceConfig): P
 }
 
 /**
- * Stores the address of a cell, and deletes addresses older than a year. Ignores cells of deleted applications.
+ * Stores the address of a cell. Ignores cells of deleted applications.
  * @param address undefined if there is none
  */
 export async function storeAddress(
@@ -225,7 +225,6 @@ export async function storeAddress(
   isFromMap = false,
 ): Promise<void> {
   const { applicationId, latitudeCell, longitudeCell } = cell;
-  await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
   await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address, from_map)
     select id, ${latitudeCell}, ${longitudeCell}, ${address ?? null}, ${isFromMap} from application
     where id = ${applicationId} and deleted_at is null

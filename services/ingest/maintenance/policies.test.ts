@@ -70,6 +70,20 @@ it('answers of requests with an idempotency key are deleted after 24 hours', asy
   expect(rows).toEqual([{ key_sha256: Buffer.from([1]) }]);
 });
 
+it('addresses are deleted after a year, with the rights of ingest', async () => {
+  const { id } = await createApplication(db);
+  await sql`insert into place_address (application_id, latitude_cell, longitude_cell, answered_at) values
+    (${id}, 1, 1, now() - interval '367 days'), (${id}, 2, 2, now() - interval '364 days')`.execute(db);
+  const ingest = openDatabase({
+    url: inject('isNativeDatabase') ? urlInRole(url, 'odograph_ingest') : url,
+    ...{ name: 'test', size: 1 },
+  });
+  await deleteExpired(ingest);
+  await ingest.destroy();
+  const { rows } = await sql`select latitude_cell from place_address where application_id = ${id}`.execute(db);
+  expect(rows).toEqual([{ latitude_cell: 2 }]);
+});
+
 describe('events', () => {
   it('are deleted when they are too old, and the position up to which is recorded for their application alone', async () => {
     const [application, quiet] = [await createApplication(db), await createApplication(db)];

@@ -63,11 +63,12 @@ export async function deleteOldEvents(db: Database, retentionDays: number): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Deletes old changes, closed gaps and samples of the pipeline, and tokens and sessions a day after they expire. */
+/** Deletes old changes, closed gaps, samples of the pipeline and addresses, and tokens and sessions a day after they expire. */
 export async function deleteExpired(db: Database): Promise<void> {
   await deleteOldChanges(db);
   await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${historyDays})`.execute(db);
   await sql`delete from pipeline_sample where at < now() - make_interval(days => ${historyDays})`.execute(db);
+  await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
   await sql`delete from idempotent_request where created_at < now() - make_interval(hours => ${keptHours})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
