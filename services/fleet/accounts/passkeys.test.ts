@@ -1,8 +1,11 @@
 import { createApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { createOperator, createUser } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
+import { fleetService } from '../service.ts';
 import { hashPassword } from './passwords.ts';
 
 const password = 'correct horse battery';
@@ -65,6 +68,15 @@ describe('an operator with a passkey', () => {
     const added = await createBrowser(httpUrl, cookie).post(path, creation);
     expect([added.status, added.body.error]).toEqual([401, 'INVALID_CREDENTIALS']);
   });
+});
+
+it('answers OVERLOADED to a sign-in with a passkey while Redis is unavailable', async () => {
+  const { httpUrl: url, stop } = await startTestPlatform([fleetService], {
+    REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+  });
+  onTestFinished(stop);
+  const { status, body } = await createApiClient(url, { origin: url }).post('/v1/x/session/passkey/options', {});
+  expect([status, body.error]).toEqual([503, 'OVERLOADED']);
 });
 
 it('users of applications have no passkeys', async () => {

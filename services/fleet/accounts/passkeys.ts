@@ -12,6 +12,7 @@ import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { available } from '../common/login-limit.ts';
 import { hasFactor, originOf, verifyCurrentPassword } from './second-factors.ts';
 import { endOtherSessions, SignedInPerson, selectOperators, sessionOf } from './sessions.ts';
 import { type OperatorAccount, openSession } from './sign-in.ts';
@@ -76,14 +77,16 @@ function relyingParty({ config: { PUBLIC_URL } }: Fleet, { headers }: FastifyReq
 const challengeKey = ({ config }: Fleet, challenge: string): string =>
   `${config.QUEUE_PREFIX}:passkey-challenge:${hashSecret(challenge).toString('base64url')}`;
 
-/** Stores a challenge. @param purpose identifies the request that may use it */
+const store = 'store of challenges';
+
+/** Stores a challenge. @param purpose identifies the request that may use it. @throws Failure OVERLOADED without Redis */
 async function storeChallenge(fleet: Fleet, purpose: string, challenge: string): Promise<void> {
-  await fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds);
+  await available(fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds), store);
 }
 
-/** Creates a function that accepts a challenge once. */
+/** Creates a function that accepts a challenge once. It throws Failure OVERLOADED without Redis. */
 const acceptChallenge = (fleet: Fleet, purpose: string) => async (challenge: string) =>
-  (await fleet.redis.getdel(challengeKey(fleet, challenge))) === purpose;
+  (await available(fleet.redis.getdel(challengeKey(fleet, challenge)), store)) === purpose;
 
 const registrationOf = (operatorId: string): string => `registration of ${operatorId}`;
 
@@ -93,12 +96,13 @@ const handleOf = (operatorId: string): Uint8Array<ArrayBuffer> =>
 
 const refused = () => new Failure('INVALID_CREDENTIALS', 'the passkey is not accepted');
 
-/** Awaits a verification, which rejects on any mismatch. @throws Failure INVALID_CREDENTIALS */
+/** Awaits a verification, which rejects on any mismatch. @throws Failure INVALID_CREDENTIALS, OVERLOADED */
 async function requireVerified<Result extends { readonly verified: boolean }>(
   { log }: FastifyRequest,
   verification: Promise<Result>,
 ): Promise<Result> {
   const result = await verification.catch((error: unknown) => {
+    if (error instanceof Failure) throw error;
     log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'passkey rejected');
     return undefined;
   });

@@ -76,10 +76,11 @@ export class LoginLimit {
   }
 }
 
-async function available<T>(answer: Promise<T>): Promise<T> {
+/** Awaits an answer of Redis. @throws Failure OVERLOADED while it is unavailable */
+export async function available<T>(answer: Promise<T>, name = 'login limit'): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    throw new Failure('OVERLOADED', 'the login limit is not available', { retryAfterSeconds: 5 }, { cause });
+    throw new Failure('OVERLOADED', `the ${name} is not available`, { retryAfterSeconds: 5 }, { cause });
   }
 }
