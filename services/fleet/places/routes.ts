@@ -1,5 +1,5 @@
 import type { Viewer } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type GeofencePoint, unwrapRing } from '@odograph/contracts/geofences';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
@@ -98,10 +98,12 @@ function addSearch(http: Http, fleet: Fleet): void {
         response: answers(Places),
       },
     },
-    async ({ viewer, query: { q, address = false } }) => ({
-      places: await (address ? findAddresses(fleet, q.trim()) : findOwnPlaces(fleet.db, viewer, q.trim())),
-      source: await sourceOf(fleet),
-    }),
+    async ({ viewer, query: { q, address = false } }) => {
+      const search = q.trim();
+      if (search === '') throw invalidParameter('q', 'is blank');
+      const places = await (address ? findAddresses(fleet, search) : findOwnPlaces(fleet.db, viewer, search));
+      return { places, source: await sourceOf(fleet) };
+    },
   );
 }
 

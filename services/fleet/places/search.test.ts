@@ -40,6 +40,7 @@ it('finds parking spots and geofences of the application by a part of their name
   expect((await search('q=%25')).places).toEqual([]);
   expect(await search('q=Depot&address=true')).toEqual({ status: 200, places: [], source: 'none' });
   expect((await search('q=')).status).toBe(400);
+  expect(await search('q=%20')).toMatchObject({ status: 400, error: 'INVALID_PARAMETER', field: 'q' });
   const others = [(await createApplication(platform.db)).token, (await createUser(platform.db, application)).token];
   for (const token of others) expect((await platform.as(token).get('/v1/x/places?q=depot')).body.places).toEqual([]);
 });
