@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
 import { platformVersion } from '@odograph/runtime/platform-version';
+import { readText } from '@odograph/runtime/read-text';
 import type { Redis } from '@odograph/runtime/redis';
 
 const requestTimeoutMs = 5000;
@@ -42,15 +43,10 @@ export async function requestUpstream(request: UpstreamRequest): Promise<unknown
   });
   if (response.status === 400) throw new UpstreamRefusal('the response has status 400');
   if (!response.ok) throw new Error(`the response has status ${response.status}`);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the response exceeds ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
+  const text = await readText(response, maxAnswerBytes);
+  if (text === undefined) throw new Error(`the response exceeds ${maxAnswerBytes} bytes`);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(text);
   } catch {
     // The message of the error quotes the answer, which may name the place of a vehicle.
     throw new Error('the response is not JSON');

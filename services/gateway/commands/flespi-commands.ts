@@ -3,6 +3,7 @@ import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts
 import type { FlespiCommand } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
+import { readText } from '@odograph/runtime/read-text';
 import { type Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { type DeviceBehindSource, judgeAnswer, reasonOf } from './queries.ts';
 
@@ -166,7 +167,10 @@ export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcom
       redirect: 'manual',
       signal: AbortSignal.timeout(waitMs),
     });
-    return readOutcome(response.status, await readText(response));
+    const text = await readText(response, maximumAnswerBytes);
+    return text === undefined
+      ? { kind: 'unknown', reason: 'the answer is too long' }
+      : readOutcome(response.status, text);
   } catch (error) {
     const reason = describeFailure(error);
     return notConnected.test(reason)
@@ -180,18 +184,6 @@ function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   const { cause } = error;
   return cause instanceof Error && 'code' in cause ? String(cause.code) : error.name;
-}
-
-/** Reads a body up to its limit. @throws Error for a longer one */
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maximumAnswerBytes) throw new Error('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 interface FlespiAnswer {

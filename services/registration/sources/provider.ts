@@ -2,6 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { plateKeyOf } from '@odograph/database/vehicle-conditions';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
+import { readText } from '@odograph/runtime/read-text';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import { sql } from 'kysely';
 import type { Fields, FieldValue } from '../record/fields.ts';
@@ -93,20 +94,6 @@ export function urlFor(template: string, identity: VehicleIdentity): URL {
   return new URL(filled);
 }
 
-/** Reads a body of at most 1 MiB; returns undefined for a larger one. */
-async function readText(response: Response): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += (chunk as Uint8Array).byteLength;
-    // Leaving the loop cancels the body and closes the connection.
-    if (bytes > maxAnswerBytes) return undefined;
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-  }
-  return text + decoder.decode();
-}
-
 function valueAt(answer: unknown, path: readonly string[]): unknown {
   let value = answer;
   for (const name of path) {
@@ -138,7 +125,7 @@ async function readAnswer(response: Response, { mapping }: ProviderSettings): Pr
     const isRedirect = response.status >= 300 && response.status < 400;
     return { kind: 'failed', reason: isRedirect ? 'redirect' : `status-${response.status}` };
   }
-  const text = await readText(response);
+  const text = await readText(response, maxAnswerBytes);
   if (text === undefined) return { kind: 'failed', reason: 'too-large' };
   let answer: unknown;
   try {
