@@ -5,6 +5,7 @@ import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, Form, NumberInput, SelectField, TextInput } from '../../parts/forms/fields.tsx';
 import { GroupField } from '../../parts/forms/group-field.tsx';
 import { TimeWindows, weekdays } from '../../parts/forms/time-windows.tsx';
+import { TimeZoneField } from '../../parts/forms/time-zone-field.tsx';
 import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
@@ -95,15 +96,7 @@ function Writing({ draft, failure, change }: PartOptions) {
           options={messageLanguages.map((code) => [code, names[code]?.name ?? code])}
           onChange={(code) => change({ language: languageOf(code) })}
         />
-        <TextInput
-          label={text.timeZone}
-          hint={text.timeZoneHint}
-          value={draft.timeZone}
-          error={errorOf(failure, 'timeZone')}
-          maxLength={facts.timeZone.maxLength}
-          isOptional
-          onValue={(typed) => change({ timeZone: typed })}
-        />
+        <TimeZoneField value={draft.timeZone} failure={failure} onValue={(timeZone) => change({ timeZone })} />
         <Field label={text.maxPerHour} hint={text.maxPerHourHint} error={errorOf(failure, 'maxPerHour')}>
           {(input) => (
             <NumberInput

@@ -1,16 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import {
-  errorBeyond,
-  errorOf,
-  Field,
-  Form,
-  LabelledChoice,
-  SelectField,
-  TextInput,
-} from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, LabelledChoice, SelectField } from '../../parts/forms/fields.tsx';
 import { GroupField } from '../../parts/forms/group-field.tsx';
+import { TimeZoneField } from '../../parts/forms/time-zone-field.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
@@ -124,7 +117,7 @@ function Timing({ draft, change }: PartOptions) {
 
 /** Fields for the recipients and the time zone of the days. */
 function Delivery({ draft, failure, change }: PartOptions & { failure: CallFailure | undefined }) {
-  const { reportScreen: text, notifications } = texts.value;
+  const { reportScreen: text } = texts.value;
   return (
     <>
       <Field label={text.recipients} hint={text.recipientsHint} error={errorOf(failure, 'recipients')}>
@@ -139,15 +132,7 @@ function Delivery({ draft, failure, change }: PartOptions & { failure: CallFailu
           />
         )}
       </Field>
-      <TextInput
-        label={notifications.timeZone}
-        hint={notifications.timeZoneHint}
-        value={draft.timeZone}
-        error={errorOf(failure, 'timeZone')}
-        maxLength={facts.timeZone.maxLength}
-        isOptional
-        onValue={(typed) => change({ timeZone: typed })}
-      />
+      <TimeZoneField value={draft.timeZone} failure={failure} onValue={(timeZone) => change({ timeZone })} />
     </>
   );
 }
