@@ -12,6 +12,7 @@ import {
   viewerRoutes,
 } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
@@ -69,9 +70,16 @@ export const fleetService: Service<Http> = {
     const map = new MapFile(config);
     host.onStop('map file', () => map.close());
     host.onStop('naming of places', await startNaming({ ...host, db, redis, map }));
+    const routerFailures = new Counter({
+      name: 'odograph_fleet_router_failures_total',
+      help: 'Failed estimates of the arrival of shares, which are missing',
+      labelNames: ['task'],
+      registers: [host.metrics],
+    });
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config, logger, map },
+      failures: new BackgroundFailures({ arrival: 'arrivals of shares are missing' }, logger, routerFailures),
       changes: new ChangeAnnouncer(redis, host),
       addresses: new Addresses(redis, config),
       sealer: await openSealer(config, 'source tokens'),

@@ -1,6 +1,7 @@
 import type { Addresses } from '@odograph/database/addresses';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
+import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -16,6 +17,7 @@ export interface Fleet {
   readonly redis: Redis;
   readonly config: ResolvedConfig;
   readonly logger: Logger;
+  readonly failures: FailureReports<'arrival'>;
   readonly changes: ChangeAnnouncer;
   readonly addresses: Addresses;
   readonly map: MapFile;

@@ -207,11 +207,14 @@ describe('the page of a share with a place', () => {
     expect([hidden.isPrivate, hidden.position, hidden.arrivalAt]).toEqual([true, undefined, undefined]);
   });
 
-  it('shows no arrival while the router fails', async () => {
+  it('shows no arrival while the router fails, and counts the failure', async () => {
     const routing = await startRouting('osrm', () => 500);
     const read = await share(routing);
     expect((await read()).position).toBeDefined();
-    await eventually(async () => expect(routing.requestPaths).toHaveLength(1));
+    const counter = routing.platform.metrics.getSingleMetric('odograph_fleet_router_failures_total');
+    const failure = expect.objectContaining({ labels: { task: 'arrival' }, value: 1 });
+    await eventually(async () => expect((await counter?.get())?.values).toEqual([failure]));
+    expect(routing.requestPaths).toHaveLength(1);
     expect((await read()).arrivalAt).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ const maxAgeSeconds = 600;
  * @returns ISO 8601; undefined if unknown
  */
 export async function findArrival(
-  { redis, config, logger }: Fleet,
+  { redis, config, failures }: Fleet,
   { id, place }: OpenShare,
   { position }: SharedVehicle,
 ): Promise<string | undefined> {
@@ -25,10 +25,11 @@ export async function findArrival(
   const estimate = async () => {
     if ((await redis.set(`${key}:asked`, '1', 'EX', intervalSeconds, 'NX')) === null) return;
     const seconds = await findDrivingSeconds(redis, config, position, place);
+    failures.succeeded('arrival');
     if (seconds === undefined) return;
     const arrival = new Date(Date.now() + seconds * 1000).toISOString();
     await redis.set(key, arrival, 'EX', cacheSeconds);
   };
-  estimate().catch((err: unknown) => logger.debug({ err }, 'arrival of a share not estimated'));
+  estimate().catch((error: unknown) => failures.failed('arrival', error));
   return (await redis.get(key).catch(() => null)) ?? undefined;
 }
