@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
@@ -14,11 +15,11 @@ const options = {
   pending: [500, 'concurrent connection attempts'],
   uploading: [500, 'uploading devices; each sends a packet after the answer to the previous one'],
   records: [25, 'records per packet'],
-  packets: [60, 'packets per uploading device and round'],
+  packets: [60, 'packets per uploading device and round; 0 for no Teltonika uploads'],
   rounds: [3, 'rounds of uploads'],
   connections: [64, 'keep-alive HTTP connections per system'],
-  flespi: [200_000, 'flespi records per round, in arrays of 100'],
-  traccar: [60_000, 'Traccar records per round, one per request'],
+  flespi: [200_000, 'flespi records per round, in arrays of 100; 0 for none'],
+  traccar: [60_000, 'Traccar records per round, one per request; 0 for none'],
 } as const;
 
 /** Messages of a request: flespi sends arrays, Traccar a position at a time. */
@@ -47,6 +48,11 @@ async function awaitRows({ engines, queue }: Processes, expected: number): Promi
   return emptyAtMs;
 }
 
+/** The CPU time that the whole machine has used, in seconds: processes, engines and kernel. */
+function machineSeconds(): number {
+  return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + (user + nice + sys + irq) / 1000, 0);
+}
+
 interface Processes {
   readonly engines: Engines;
   /** Of uploads. */
@@ -71,10 +77,19 @@ async function measureRounds(
   const roundMs = recordsOfDevice * intervalMs;
   const firstMs = Date.now() - rounds * roundMs - marginMs;
   const rates = { 'stored as rows': [] as number[], acknowledged: [] as number[] };
-  const microseconds = { gateway: [] as number[], ingest: [] as number[] };
+  const microseconds = {
+    ...{ gateway: [] as number[], ingest: [] as number[] },
+    ...{ 'load generator': [] as number[], 'whole machine': [] as number[] },
+  };
+  const usage = async () => {
+    const used = await Promise.all([gateway, ingest, devices].map((one) => one.usage()));
+    const [ofGateway = 0, ofIngest = 0, ofDevices = 0] = used.map(({ cpuSeconds }) => cpuSeconds);
+    const ofMachine = machineSeconds();
+    return { gateway: ofGateway, ingest: ofIngest, 'load generator': ofDevices, 'whole machine': ofMachine };
+  };
   const stored = await countRows(engines);
   for (let round = 0; round < rounds; round += 1) {
-    const [gatewayBefore, ingestBefore] = await Promise.all([gateway.usage(), ingest.usage()]);
+    const before = await usage();
     const start = performance.now();
     const { seconds } = await devices.ask<{ seconds: number }>(
       uploadAt({ firstMs: firstMs + round * roundMs, intervalMs }),
@@ -82,9 +97,10 @@ async function measureRounds(
     const endMs = await awaitRows(processes, stored + count * (round + 1));
     rates['stored as rows'].push((count * 1000) / (endMs - start));
     rates.acknowledged.push(count / seconds);
-    const [gatewayAfter, ingestAfter] = await Promise.all([gateway.usage(), ingest.usage()]);
-    microseconds.gateway.push(((gatewayAfter.cpuSeconds - gatewayBefore.cpuSeconds) * 1e6) / count);
-    microseconds.ingest.push(((ingestAfter.cpuSeconds - ingestBefore.cpuSeconds) * 1e6) / count);
+    const after = await usage();
+    for (const name of Object.keys(microseconds) as (keyof typeof microseconds)[]) {
+      microseconds[name].push(((after[name] - before[name]) * 1e6) / count);
+    }
   }
   printRounds(rates, 'records/s');
   printRounds(microseconds, 'CPU µs a record');
@@ -103,6 +119,7 @@ async function measureTeltonika(processes: Processes): Promise<void> {
     ['connections', 'devices', 'connections/s', 'KiB per device'],
     [['Teltonika', devices, devices / seconds, (connected.residentBytes - before.residentBytes) / 1024 / devices]],
   );
+  if (packets === 0) return;
   printSection('Teltonika', 'Codec 8 Extended over TCP');
   const round = { count: uploading * packets * records, recordsOfDevice: packets * records };
   const upload = { kind: 'upload', devices: uploading, packets, recordsPerPacket: records } as const;
@@ -113,6 +130,7 @@ async function measureTeltonika(processes: Processes): Promise<void> {
 async function measureSource(processes: Processes, format: keyof typeof messagesPerRequest): Promise<void> {
   const { engines, gateway, settings } = processes;
   const { connections, uploading } = settings;
+  if (settings[format] === 0) return;
   const fleet = await createFleet(engines.pool, uploading, { model: format, prefix: `${format}-` });
   // One source per connection: the rate limit applies per source.
   const secrets = Array.from({ length: connections }, createSecret);
