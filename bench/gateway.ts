@@ -142,7 +142,7 @@ async function measureSource(processes: Processes, format: keyof typeof messages
   const count = Math.ceil(settings[format] / connections / messages) * connections * messages;
   printSection(format, `requests of ${messages} records over ${connections} HTTP connections`);
   const deviceIds = fleet.vehicles.map(({ deviceId }) => deviceId);
-  const round = { count, recordsOfDevice: Math.ceil(count / uploading + connections) };
+  const round = { count, recordsOfDevice: Math.ceil(count / connections / Math.floor(uploading / connections)) };
   await measureRounds(processes, round, (times) => ({
     ...{ kind: 'forward', httpUrl: gateway.httpUrl, connections, format, secrets, deviceIds, records: count },
     ...{ messagesPerRequest: messages, ...times },

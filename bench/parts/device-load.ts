@@ -131,11 +131,33 @@ async function uploadAll({ devices, packets, recordsPerPacket, firstMs, interval
   await Promise.all(sockets.slice(0, devices).map(uploadOne));
 }
 
-/** Sends a request and reads only the status of the response, to keep the client cheap. @throws for any status but 200 */
-async function post(socket: Socket, head: string, body: string): Promise<void> {
-  socket.write(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  if (answer.toString('latin1', 9, 12) !== '200') throw new Error(answer.toString());
+/** Prepares the messages of a device: encoding each would cost as much as the gateway spends on it. */
+function messagesOf(format: SourceUpload['format'], deviceId: string): (timeMs: number) => string {
+  const timeOf = (ms: number): string => (format === 'traccar' ? new Date(ms).toISOString() : String(ms / 1000));
+  const templateMs = 1e12;
+  const message = JSON.stringify(encodeMessage(format, deviceId, readingAt(templateMs / 1000)));
+  const parts = message.split(timeOf(templateMs));
+  return (timeMs) => parts.join(timeOf(timeMs));
+}
+
+/** Opens a connection that sends one request after the other; it reads only the status of a response, to stay cheap. */
+async function openPoster(url: URL, head: string) {
+  const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+  await once(socket, 'connect');
+  let answered: (answer: Buffer) => void = () => undefined;
+  socket.on('data', (answer: Buffer) => answered(answer));
+  return {
+    close: () => socket.destroy(),
+    /** @throws for any status but 200 */
+    async post(body: string): Promise<void> {
+      // Every body is ASCII.
+      socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`, 'latin1');
+      const answer = await new Promise<Buffer>((resolve) => {
+        answered = resolve;
+      });
+      if (answer.toString('latin1', 9, 12) !== '200') throw new Error(answer.toString());
+    },
+  };
 }
 
 async function forwardAll({
@@ -147,21 +169,20 @@ async function forwardAll({
   ...upload
 }: SourceUpload): Promise<void> {
   const { records, messagesPerRequest, firstMs, intervalMs } = upload;
-  const { host, hostname, port } = new URL(httpUrl);
+  const url = new URL(httpUrl);
   const forward = async (connection: number): Promise<void> => {
-    const socket = connect({ port: Number(port), host: hostname, noDelay: true });
-    await once(socket, 'connect');
-    const head = `POST /in/${format} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${secrets[connection]}\r\n`;
+    const head = `POST /in/${format} HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${secrets[connection]}\r\n`;
+    const { post, close } = await openPoster(url, head);
     const own = deviceIds.filter((_id, index) => index % connections === connection);
+    const messages = own.map((deviceId) => messagesOf(format, deviceId));
     for (let sent = 0; sent < records / connections; sent += messagesPerRequest) {
-      const messages = Array.from({ length: messagesPerRequest }, (_message, index) => {
+      const texts = Array.from({ length: messagesPerRequest }, (_message, index) => {
         const record = sent + index;
-        const timeMs = firstMs + Math.floor(record / own.length) * intervalMs;
-        return encodeMessage(format, own[record % own.length] ?? '', readingAt(timeMs / 1000));
+        return messages[record % own.length]?.(firstMs + Math.floor(record / own.length) * intervalMs);
       });
-      await post(socket, head, JSON.stringify(messagesPerRequest === 1 ? messages[0] : messages));
+      await post(messagesPerRequest === 1 ? `${texts[0]}` : `[${texts.join(',')}]`);
     }
-    socket.destroy();
+    close();
   };
   await Promise.all(Array.from({ length: connections }, (_unused, connection) => forward(connection)));
 }
