@@ -9,6 +9,9 @@ import {
 } from '../shared/source-format.ts';
 import { secondsOf } from '../shared/time.ts';
 
+const notParameters: ReadonlySet<string> = new Set(['ident', 'timestamp']);
+/** Without a fix, many devices repeat their last position. */
+const withoutFix: ReadonlySet<string> = new Set([...notParameters, 'position.latitude', 'position.longitude']);
 const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 
 /**
@@ -26,20 +29,9 @@ export const flespi: SourceFormat = {
   },
   timestampOf: ({ timestamp }) => secondsOf(timestamp),
   toReading(message) {
-    const { ident: _ident, timestamp: _timestamp, ...parameters } = message;
     const draft: Draft = { timestamp: flespi.timestampOf(message), can: [] };
-    addFields(
-      draft,
-      parameters['position.valid'] === false ? withoutPosition(parameters) : parameters,
-      flespiParameters,
-    );
+    addFields(draft, message, flespiParameters, message['position.valid'] === false ? withoutFix : notParameters);
     return completeReading(draft);
   },
   toMessage: (device, { timestamp }, fields) => ({ ident: device, timestamp, ...fields }),
 };
-
-/** Without a fix, many devices repeat their last position. */
-function withoutPosition(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { 'position.latitude': _latitude, 'position.longitude': _longitude, ...others } = parameters;
-  return others;
-}

@@ -92,7 +92,9 @@ const maxNesting = 32;
 /** Whether objects and arrays are nested too deeply to be decoded. */
 export function isTooDeep(value: unknown, levels = maxNesting): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
+  if (levels === 0) return true;
+  for (const name in value) if (isTooDeep((value as Record<string, unknown>)[name], levels - 1)) return true;
+  return false;
 }
 
 /** Whether a value is an object with members. */
@@ -170,10 +172,17 @@ export function addToCan(can: { key: string; value: string }[], key: string, tex
  * Adds the fields of another system to a reading: to their places by the table, all others, and values that a place cannot
  * take, to `can` under their own names. Of several fields with one place, the first of the table takes it; of several flags,
  * one that is true. Fields that are null are left out.
+ * @param skipped names of fields that are left out; a copy without them would take longer than everything else here
  */
-export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>>, table: FieldTable): void {
-  for (const [name, value] of Object.entries(fields)) {
-    if (value === null || value === undefined) continue;
+export function addFields(
+  draft: Draft,
+  fields: Readonly<Record<string, unknown>>,
+  table: FieldTable,
+  skipped?: ReadonlySet<string>,
+): void {
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === null || value === undefined || skipped?.has(name)) continue;
     const rule = table.get(name);
     const isTaken = rule?.preferred.some((other) => {
       const [preferred, given] = [table.get(other), fields[other] ?? undefined];
@@ -182,7 +191,7 @@ export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>
     const converted = rule?.place === undefined || isTaken ? undefined : convert(rule, value);
     if (rule?.place !== undefined && converted !== undefined) put(draft, rule.place, converted);
     else if (!isUnknown(rule, value))
-      addToCan(draft.can, name, typeof value === 'string' ? value : JSON.stringify(value));
+      addToCan(draft.can, name, typeof value === 'object' ? JSON.stringify(value) : String(value));
   }
 }
 
@@ -207,8 +216,9 @@ function flagOf(value: unknown): boolean | undefined {
 }
 
 function put(draft: Draft, [group, field]: Place, value: unknown): void {
-  draft[group] ??= {};
-  draft[group][field] = draft[group][field] === true || value;
+  const fields = draft[group] ?? {};
+  fields[field] = fields[field] === true || value;
+  draft[group] = fields;
 }
 
 /**

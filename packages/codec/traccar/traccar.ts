@@ -28,6 +28,7 @@ function attributesOf(protocol: string | undefined): FieldTable {
 const named = new Set([...attributes.values()].flatMap(({ onlyOf = [], notOf = [] }) => [...onlyOf, ...notOf]));
 const attributesByProtocol = new Map([...named].map((protocol) => [protocol, attributesOf(protocol)]));
 const commonAttributes = attributesOf(undefined);
+const noAttributes: FieldTable = new Map();
 
 /** Alarms of Traccar (`Position.KEY_ALARM`) that a reading has a flag for. */
 const alarmFlags: Readonly<Record<string, string>> = {
@@ -80,22 +81,24 @@ function readPosition(position: Record<string, unknown>): Draft {
   if (!isOutdated) draft.location = readLocation(position);
   if (isOutdated) draft.can.push({ key: 'outdated', value: 'true' });
   if (position['valid'] === false) draft.can.push({ key: 'valid', value: 'false' });
-  const others = Object.entries(position).filter(([name]) => !placed.has(name));
-  addFields(draft, Object.fromEntries(others), new Map());
+  addFields(draft, position, noAttributes, placed);
   addAttributes(draft, objectOf(position['attributes']), position['protocol']);
   return completeReading(draft);
 }
 
 function readLocation({ latitude, longitude, altitude, speed: knots, course }: Record<string, unknown>) {
   const speed = typeof knots === 'number' ? Math.round(knots * kilometresPerNauticalMile * 1e6) / 1e6 : undefined;
-  const location = { latitude, longitude, altitude, angle: course, speed };
-  return Object.fromEntries(Object.entries(location).filter(([, value]) => value !== undefined && value !== null));
+  const location: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries({ latitude, longitude, altitude, angle: course, speed })) {
+    if (value !== undefined && value !== null) location[name] = value;
+  }
+  return location;
 }
 
 /** An event repeats a position that was forwarded itself. */
 function readEvent(event: Record<string, unknown>, message: Readonly<Record<string, unknown>>): Draft {
   const draft: Draft = { timestamp: secondsOf(event['eventTime']), can: [] };
-  addFields(draft, { event: event['type'], geofence: objectOf(message['geofence'])['name'] }, new Map());
+  addFields(draft, { event: event['type'], geofence: objectOf(message['geofence'])['name'] }, noAttributes);
   addAttributes(draft, objectOf(event['attributes']));
   return completeReading(draft);
 }
@@ -106,8 +109,7 @@ const probeForm = /^temp\d{1,3}$/;
 function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?: unknown): void {
   const table = attributesByProtocol.get(String(protocol)) ?? commonAttributes;
   const probes = Object.keys(values).filter((name) => probeForm.test(name) && typeof values[name] === 'number');
-  const others = Object.entries(values).filter(([name]) => !probes.includes(name));
-  addFields(draft, Object.fromEntries(others), table);
+  addFields(draft, values, table, new Set(probes));
   if (probes.length > 0) {
     draft.sensors = probes.map((name) => ({ name, data: [{ key: 'temperature', value: String(values[name]) }] }));
   }
