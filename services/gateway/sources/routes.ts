@@ -74,9 +74,12 @@ function deviceOfPath({ params }: FastifyRequest): string {
 async function addSourceEndpoints(http: Http, options: EndpointOptions): Promise<void> {
   await http.register(async (scope: Http) => {
     scope.decorateRequest('sender', undefined);
+    // Only failures are logged: a logger for each request costs 4 % of its CPU time.
+    scope.setChildLoggerFactory((logger) => logger);
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+      request.log = request.log.child({ requestId: request.id });
       if (request.sender?.kind === 'source') options.usage.refused(request.sender.source.id);
       const failure = toFailure(error);
       if (failure instanceof Failure && failure.status === 401)
