@@ -79,7 +79,7 @@ async function measureRate(engines: Engines, settings: { events: number; vehicle
   );
 }
 
-const settlingMs = 5000;
+const settlingMs = 15_000;
 
 /** Measures the lag of readings that are delivered over TLS while devices upload. */
 async function measureLag(
