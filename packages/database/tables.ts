@@ -400,6 +400,7 @@ interface WebhookTable {
   url: string | null;
   event_types: string[];
   all_vehicles: boolean;
+  group_id: string | null;
   sealed_secret: Buffer;
   sealed_previous_secret: Buffer | null;
   previous_secret_until: Date | null;

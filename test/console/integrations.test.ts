@@ -2,7 +2,7 @@ import { createEventService } from '@odograph/events/service';
 import { endCommands, startReceiver, type TestReceiver, verify } from '@odograph/events/webhooks.fixture';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createVehicle } from '@odograph/testkit/fixtures';
+import { createGroup, createVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
@@ -32,9 +32,11 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
   it('creates a webhook, and lists a test delivery that its secret, shown once, verifies', async () => {
     const receiver = await startReceiver();
     receivers.push(receiver);
+    const groupId = await createGroup(setup.platform.db, setup.application);
     const { page, errors } = await openAs('administrator', '/integrations');
     await page.getByRole('button', { name: 'New webhook' }).click();
     await page.getByLabel('Address').fill(receiver.url);
+    await page.getByLabel('Group').selectOption(groupId);
     await page.getByLabel('Alarms', { exact: true }).check();
     await page.getByLabel('finished').check();
     await page.getByRole('button', { name: 'Save' }).click();
@@ -47,6 +49,9 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     const [received] = receiver.accepted;
     if (!received) throw new Error('nothing was received');
     verify(secret, received);
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { webhooks } = (await api.get('/v1/x/webhooks')).body;
+    expect(webhooks).toMatchObject([{ groupId, types: ['alarm.*', 'trip.finished'] }]);
     const log = page.getByRole('list', { name: 'Deliveries of the last three days' });
     await log.getByText('Webhook: test').waitFor();
     await log.getByText('answered 204').waitFor();

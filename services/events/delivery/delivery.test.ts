@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createGroup,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -66,6 +72,17 @@ describe('a delivery', { timeout: 2 * waitMs }, () => {
     expect(() => verify(secret, { ...first, body: `${first.body} ` })).toThrow();
     expect(first.event).toMatchObject({ type: 'command.ended', appId: application.appId, vehicleId: vehicle?.id });
     expect(first.headers).toMatchObject({ 'webhook-id': first.event.id, 'content-type': 'application/json' });
+  });
+
+  it('is of a vehicle in the group of its webhook or in a subgroup', async () => {
+    const receiver = await receive();
+    const parentId = await createGroup(platform.db, application);
+    await createGroup(platform.db, application, { parentId, vehicleIds: [vehicle?.id ?? ''] });
+    await register(receiver, { groupId: parentId });
+    await end(otherVehicle, 1);
+    await end(vehicle, 2);
+    await awaitAccepted(receiver, vehicle, [0, 1]);
+    expect(receiver.received).toHaveLength(2);
   });
 });
 

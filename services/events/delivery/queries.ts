@@ -1,6 +1,8 @@
 import type { EventType } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
+import { groupsBelow } from '@odograph/database/vehicle-groups';
 import { type EventCursor, formatCursor, parseCursor } from '@odograph/event-list/cursor';
+import type { PlatformEvent } from '@odograph/event-list/read-events';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
 
@@ -60,6 +62,8 @@ export interface DeliveredWebhook {
   readonly types: readonly string[];
   /** Undefined for all vehicles. */
   readonly vehicleIds: readonly number[] | undefined;
+  /** Only vehicles of this group and its subgroups. */
+  readonly groupId: string | undefined;
   readonly sealedSecret: Buffer;
   /** Signs too until the end of a rotation. */
   readonly sealedPreviousSecret: Buffer | undefined;
@@ -96,6 +100,7 @@ export async function loadWebhook(db: Database, id: string): Promise<DeliveredWe
   return {
     ...{ id, applicationId: row.application_id, appId: row.app_id, url: row.url ?? undefined, types: row.event_types },
     version: row.version,
+    groupId: row.group_id ?? undefined,
     vehicleIds: row.all_vehicles ? undefined : vehicles.map((vehicle) => vehicle.id),
     sealedSecret: row.sealed_secret,
     sealedPreviousSecret: row.sealed_previous_secret ?? undefined,
@@ -123,6 +128,19 @@ async function loadRetries(db: Database, id: string): Promise<Map<VehicleKey, Re
       { ...retry, cursor: parseCursor(position) },
     ]),
   );
+}
+
+/** Selects the events of the vehicles that are in a group or its subgroups now. */
+export async function selectInGroup(
+  db: Database,
+  groupId: string,
+  events: readonly PlatformEvent[],
+): Promise<PlatformEvent[]> {
+  const { rows } = await sql<{ id: number }>`select distinct vehicle_id as id from vehicle_group_member
+    where vehicle_id = any(${events.flatMap(({ vehicleId }) => vehicleId ?? [])}::integer[])
+      and group_id in ${groupsBelow([groupId])}`.execute(db);
+  const members = new Set<VehicleKey>(rows.map(({ id }) => id));
+  return events.filter(({ vehicleId }) => members.has(vehicleId));
 }
 
 /** An attempt, for the log. */

@@ -27,8 +27,11 @@ interface Running {
 type Opener = Omit<DeliveryContext, 'slots' | 'lists' | 'lease' | 'hasLeases'>;
 
 async function open(context: Opener, webhook: queries.DeliveredWebhook, options: PostOptions): Promise<OpenedReceiver> {
-  const { url } = webhook;
-  return url === undefined ? openNotifier(context, webhook, options) : openReceiver({ ...webhook, url }, options);
+  const { url, groupId } = webhook;
+  if (url === undefined) return openNotifier(context, webhook, options);
+  const receiver = openReceiver({ ...webhook, url }, options);
+  if (groupId === undefined) return receiver;
+  return { ...receiver, select: (events) => queries.selectInGroup(context.db, groupId, events) };
 }
 
 /** Delivers to the webhooks leased by this process; several processes share the webhooks. */

@@ -76,7 +76,7 @@ export class WebhookDelivery implements SlotUser {
     const types = webhook.url === undefined ? notifiedTypesOf(webhook.types) : typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
-    const followed = { applicationId, types, ...(vehicleIds && !select && { vehicleIds }) };
+    const followed = { applicationId, types, ...(vehicleIds && webhook.url !== undefined && { vehicleIds }) };
     const selectFrom = async (page: EventPage) => (select ? { ...page, events: await select(page.events) } : page);
     this.#list = context.lists.follow(followed);
     this.#read = async (after) => selectFrom(await this.#list.read(after));

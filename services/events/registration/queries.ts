@@ -1,4 +1,4 @@
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { type EventCursor, formatCursor, isBefore, parseCursor } from '@odograph/event-list/cursor';
@@ -17,6 +17,8 @@ export interface WebhookFields {
   readonly types: readonly string[];
   /** Undefined for all vehicles. */
   readonly vehicleIds: readonly number[] | undefined;
+  /** Only vehicles of this group and its subgroups. */
+  readonly groupId?: string | undefined;
 }
 
 async function firstRow<Row>(db: Database, statement: RawBuilder<Row>): Promise<Row | undefined> {
@@ -33,19 +35,31 @@ async function setVehicles(db: Database, applicationId: number, id: string, vehi
   if (Number(numAffectedRows) < listed.length) throw new Failure('UNKNOWN_VEHICLE');
 }
 
+/** @throws Failure INVALID_PARAMETER unless it is a group of the application */
+async function setGroup(db: Database, applicationId: number, id: string, groupId: string | undefined): Promise<void> {
+  const row = await firstRow(
+    db,
+    sql`update webhook set group_id = ${groupId ?? null}::uuid where id = ${id} and (${groupId === undefined}
+      or exists (select from vehicle_group where id = ${groupId ?? null}::uuid and application_id = ${applicationId}))
+      returning id`,
+  );
+  if (!row) throw invalidParameter('groupId', 'must be a group of the application');
+}
+
 /**
  * Creates a webhook whose first event is the first one after `position`.
  * @param lease of this process, which delivers to it
  * @param secret to be sealed: the signing secret of a webhook, or the channel settings of a notification
- * @throws Failure TOO_MANY, UNKNOWN_VEHICLE
+ * @throws Failure TOO_MANY, UNKNOWN_VEHICLE, INVALID_PARAMETER for a group of another application
  */
 export async function createWebhook(
   db: Database,
   sealer: Sealer,
   applicationId: number,
-  { url, types, vehicleIds, position, lease }: WebhookFields & { readonly position: string; readonly lease: string },
+  given: WebhookFields & { readonly position: string; readonly lease: string },
   secret = createWebhookSecret(),
 ): Promise<{ id: string; secret: string }> {
+  const { url, types, vehicleIds, position, lease } = given;
   // Two creations at the same time must not pass the limit together.
   await sql`select from application where id = ${applicationId} for no key update`.execute(db);
   const row = await firstRow(
@@ -64,6 +78,7 @@ export async function createWebhook(
   const sealed = sealer.seal(Buffer.from(secret), webhookSecretContext(row.id));
   await sql`update webhook set sealed_secret = ${sealed} where id = ${row.id}`.execute(db);
   await setVehicles(db, applicationId, row.id, vehicleIds);
+  await setGroup(db, applicationId, row.id, given.groupId);
   return { id: row.id, secret };
 }
 
@@ -82,14 +97,15 @@ export async function lockWebhook(
   if (!row) throw new Failure('NOT_FOUND', `no such ${resource}`);
 }
 
-/** Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause. @throws Failure UNKNOWN_VEHICLE */
+/** Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause. @throws Failure as createWebhook */
 export async function changeWebhook(
   db: Database,
   applicationId: number,
   id: string,
-  { url, types, vehicleIds, enabled }: WebhookFields & { readonly enabled: boolean },
+  { url, types, vehicleIds, groupId, enabled }: WebhookFields & { readonly enabled: boolean },
 ): Promise<void> {
   await setVehicles(db, applicationId, id, vehicleIds);
+  await setGroup(db, applicationId, id, groupId);
   const disabled = enabled
     ? sql`disabled_at = null, disabled_reason = null`
     : sql`disabled_at = coalesce(disabled_at, clock_timestamp()), disabled_reason = coalesce(disabled_reason, 'REQUESTED')`;
@@ -134,7 +150,7 @@ export async function listWebhooks(db: Database, applicationId: number, id?: str
       'vehicleIds', case when not all_vehicles then (select coalesce(jsonb_agg(vehicle_id::text order by vehicle_id), '[]')
         from webhook_vehicle join vehicle on vehicle.id = vehicle_id
         where webhook_id = webhook.id and vehicle.deleted_at is null) end,
-      'disabledReason', disabled_reason,
+      'groupId', group_id, 'disabledReason', disabled_reason,
       'createdAt', ${isoTime('created_at')}, 'lastSuccessAt', ${isoTime('last_success_at')},
       'failingSince', ${isoTime('failing_since')},
       'nextAttemptAt', case when paused_until > clock_timestamp() then ${isoTime('paused_until')} end,

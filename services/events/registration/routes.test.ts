@@ -1,5 +1,11 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createUser, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createGroup,
+  createUser,
+  createVehicle,
+  type TestApplication,
+} from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -46,6 +52,19 @@ describe('the registration of a webhook', () => {
   ])('is refused for a URL with %s', async (_fault, url, field) => {
     const { status, body } = await api.post(path, { ...hook, url });
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('is refused with a group of another application, and shows its own', async () => {
+    const other = await createApplication(platform.db);
+    const [groupId, foreign] = [await createGroup(platform.db, application), await createGroup(platform.db, other)];
+    const { id } = await create({ groupId });
+    expect((await api.get(`${path}/${id}`)).body).toMatchObject({ groupId });
+    for (const { status, body } of [
+      await api.post(path, { ...hook, groupId: foreign }),
+      await api.put(`${path}/${id}`, { ...hook, groupId: foreign }),
+    ])
+      expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'groupId']);
+    expect((await api.put(`${path}/${id}`, hook)).body.groupId).toBeUndefined();
   });
 
   it.each([

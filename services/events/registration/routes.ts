@@ -77,8 +77,9 @@ async function change<T>(
   });
 }
 
-function fieldsOf({ url, types, vehicleIds }: schemas.NewWebhook, addresses: AddressRules): queries.WebhookFields {
-  return { url: requireUrl(url, addresses), types, vehicleIds: requireVehicleIds(vehicleIds) };
+function fieldsOf(given: schemas.NewWebhook, addresses: AddressRules): queries.WebhookFields {
+  const { url, types, vehicleIds, groupId } = given;
+  return { url: requireUrl(url, addresses), types, groupId, vehicleIds: requireVehicleIds(vehicleIds) };
 }
 
 function addCreation(http: Http, { db, sealer, addresses, lease }: WebhookRoutes): void {

@@ -1,4 +1,5 @@
 import { eventTypePatterns } from '@odograph/contracts/events';
+import { uuidPattern } from '@odograph/contracts/text-patterns';
 import { moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
@@ -18,11 +19,18 @@ const vehicleIds = Type.Array(VehicleId, {
   description: 'events of these vehicles alone; left out for all vehicles, and events of no vehicle',
 });
 
+const groupId = Type.String({
+  pattern: uuidPattern,
+  description: 'only events of vehicles in this group and its subgroups',
+  examples: ['0197a1de-5f0e-7000-8000-000000000007'],
+});
+
 export const WebhookPath = Type.Object({ id: WebhookId });
 export const NewWebhook = Type.Object({
   url: text(1, 2048, url),
   types: Types,
   vehicleIds: Type.Optional(vehicleIds),
+  groupId: Type.Optional(groupId),
 });
 export const ChangedWebhook = Type.Object({
   ...NewWebhook.properties,
@@ -54,6 +62,7 @@ export const Webhook = Type.Object(
     url: Type.String(url),
     types: Types,
     vehicleIds: Type.Optional(vehicleIds),
+    groupId: Type.Optional(groupId),
     state: word(webhookStates, { description: 'failing: nothing was delivered since `failingSince`' }),
     disabledReason: Type.Optional(
       word(['GONE', 'REQUESTED'] as const, { description: 'GONE: the receiver answered 410' }),

@@ -148,12 +148,14 @@ const uses = (id: string): RawBuilder<{ use: string }> => sql<{ use: string }>`
   union all select 'the alarm rule "' || name || '" applies to it' from alarm_rule_group
     join alarm_rule on alarm_rule.id = rule_id where group_id = ${id} limit 1`;
 
-/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups, alarm rules or report schedules */
+/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups, alarm rules, report schedules or webhooks */
 export async function deleteGroup(db: Database, applicationId: number, id: string): Promise<void> {
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));
   if (use) throw new Failure('IN_USE', use.use);
-  await failOnConstraint({ report_schedule_group: ['IN_USE', 'a report schedule applies to it'] }, () =>
-    sql`delete from vehicle_group where id = ${id}`.execute(db),
-  );
+  const used = {
+    report_schedule_group: ['IN_USE', 'a report schedule applies to it'],
+    webhook_group: ['IN_USE', 'a webhook is limited to it'],
+  } as const;
+  await failOnConstraint(used, () => sql`delete from vehicle_group where id = ${id}`.execute(db));
 }

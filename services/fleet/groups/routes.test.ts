@@ -112,6 +112,14 @@ describe('the tree of groups', () => {
   });
 });
 
+it('a group with a webhook is not deleted', async () => {
+  const id = await create('north');
+  await sql`insert into webhook (application_id, url, event_types, all_vehicles, group_id, sealed_secret, position)
+    values (${application.id}, 'https://receiver.invalid/', '{*}', true, ${id}, '', '')`.execute(db);
+  const { status, body } = await api.delete(`/v1/x/groups/${id}`);
+  expect([status, body.error, body.message]).toEqual([409, 'IN_USE', expect.stringContaining('webhook')]);
+});
+
 describe('a user with the grant of a group', () => {
   it('sees the vehicles of the group and its subgroups while they are members', async () => {
     const top = await create('top');

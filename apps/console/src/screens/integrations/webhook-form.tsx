@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, Form } from '../../parts/forms/fields.tsx';
+import { GroupField } from '../../parts/forms/group-field.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
@@ -21,16 +22,19 @@ import {
 interface Draft extends ScopeValue {
   readonly url: string;
   readonly types: readonly EventPattern[];
+  /** Empty for all vehicles. */
+  readonly groupId: string;
 }
 
 function toDraft(webhook: Webhook | undefined): Draft {
-  const { url = '', types = [], vehicleIds } = webhook ?? {};
+  const { url = '', types = [], vehicleIds, groupId = '' } = webhook ?? {};
   const vehicles = (vehicleIds ?? []).map((id) => ({ id, plate: id }));
-  return { url, types, isForAll: vehicleIds === undefined, vehicles };
+  return { url, types, groupId, isForAll: vehicleIds === undefined, vehicles };
 }
 
-function toBody({ url, types, isForAll, vehicles }: Draft) {
-  return { url: url.trim(), types: [...types], ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+function toBody({ url, types, groupId, isForAll, vehicles }: Draft) {
+  const limits = { ...(groupId && { groupId }), ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+  return { url: url.trim(), types: [...types], ...limits };
 }
 
 /** Whether a pattern includes a type, which then need not be listed. */
@@ -107,8 +111,20 @@ function useDraft(
 }
 
 /** Serializes the members that a person sets, without those that every delivery changes. */
-const serializeChosen = ({ url, types, vehicleIds, disabledReason }: Webhook): string =>
-  JSON.stringify({ url, types, vehicleIds, disabledReason });
+const serializeChosen = ({ url, types, vehicleIds, groupId, disabledReason }: Webhook): string =>
+  JSON.stringify({ url, types, vehicleIds, groupId, disabledReason });
+
+/** Names what a person sees of a webhook. */
+function describe({ url, types, vehicleIds, groupId, state }: Webhook) {
+  const { webhooks: text, groups } = texts.value;
+  return {
+    [text.url]: url,
+    [text.types]: types.map(nameEvents).join(', '),
+    [text.appliesTo]: vehicleIds?.join(', ') ?? text.allVehicles,
+    [groups.label]: groupId ?? groups.all,
+    [text.id]: text.states[state],
+  };
+}
 
 interface WebhookFormOptions {
   readonly appId: string;
@@ -141,14 +157,8 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
       onClose,
     );
   };
-  const describe = ({ url, types, vehicleIds, state }: Webhook) => ({
-    [text.url]: url,
-    [text.types]: types.map(nameEvents).join(', '),
-    [text.appliesTo]: vehicleIds?.join(', ') ?? text.allVehicles,
-    [text.id]: text.states[state],
-  });
   const title = webhook ? text.changeTitle : text.create;
-  const { types, url } = draft.value;
+  const { types, url, groupId } = draft.value;
   return (
     <Form class="card form integration-form" aria-label={title} onSubmit={submit}>
       <h2>{title}</h2>
@@ -167,6 +177,12 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
         )}
       </Field>
       <EventTypes chosen={types} error={errorOf(failure, 'types')} onChange={(chosen) => change({ types: chosen })} />
+      <GroupField
+        appId={appId}
+        value={groupId}
+        none={texts.value.groups.all}
+        onChange={(id) => change({ groupId: id })}
+      />
       <VehicleScope appId={appId} scope={draft.value} mayBeAll failure={failure} onChange={change} />
       <FormEnd
         original={webhook}
