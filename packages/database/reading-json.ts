@@ -6,12 +6,17 @@ import { allCanValues } from './can-values.ts';
 // json_build_object, and this process only forwards the text. Fields that were never reported get an empty value (interface
 // specification, general convention 4); only an unknown location is left out.
 
+const privacyLasts = "coalesce(upper(privacy_period.period), 'infinity') > now()";
+
 /**
  * SQL text that is true while the positions of a vehicle are private; needs the table vehicle. An interval counts before its
  * start, too: the clock of a replica, or of a transaction that began just before, may be behind.
  */
 export const privacyIsOn = `exists (select from privacy_period where privacy_period.vehicle_id = vehicle.id
-  and coalesce(upper(privacy_period.period), 'infinity') > now())`;
+  and ${privacyLasts})`;
+
+/** The same for lists: PostgreSQL reads all private vehicles once, and plans the joins of a list with that low cost. */
+const privacyIsOnInList = `(vehicle.id in (select privacy_period.vehicle_id from privacy_period where ${privacyLasts}))`;
 
 /** SQL that is true if a privacy interval of its vehicle covers the row of `reading`. */
 export const readingIsPrivate = sql<boolean>`exists (select from privacy_period
@@ -21,15 +26,17 @@ const withoutPositions = (data: string) => `(select coalesce(jsonb_agg(datum ord
   from jsonb_array_elements(${data}) with ordinality as list (datum, place)
   where datum->>'key' !~* '${positionKeyPattern}')`;
 
-/** SQL text of the latest CAN data and sensors; while privacy is on, without data whose key denotes a position. */
-export const latestLists = {
-  can: `case when vehicle_latest.can is not null and ${privacyIsOn}
+const listsWithout = (isPrivate: string) => ({
+  can: `case when vehicle_latest.can is not null and ${isPrivate}
     then ${withoutPositions('vehicle_latest.can')} else vehicle_latest.can end`,
-  sensors: `case when vehicle_latest.sensors is not null and ${privacyIsOn}
+  sensors: `case when vehicle_latest.sensors is not null and ${isPrivate}
     then (select coalesce(jsonb_agg(jsonb_set(sensor, '{data}', ${withoutPositions("sensor->'data'")}) order by rank), '[]')
       from jsonb_array_elements(vehicle_latest.sensors) with ordinality as sensor_list (sensor, rank))
     else vehicle_latest.sensors end`,
-} as const;
+});
+
+/** SQL text of the latest CAN data and sensors; while privacy is on, without data whose key denotes a position. */
+export const latestLists = listsWithout(privacyIsOn);
 
 interface Field {
   readonly key: string;
@@ -42,12 +49,9 @@ const boolean = (key: string): Field => ({ key, column: key, missing: 'false' })
 
 const statusFields = [boolean('ignition'), boolean('movement'), number('mileage'), number('autonomy')];
 const locationExtras = [number('angle'), number('altitude')];
-const electricFields = [
-  number('soh'),
-  number('soc'),
-  number('current'),
-  number('voltage'),
-  number('energy'),
+const electricFields = [number('soh'), number('soc'), number('current'), number('voltage'), number('energy')];
+/** Many vehicles report none of these. */
+const rareElectricFields = [
   number('maxEnergy', 'max_energy'),
   number('minCellVoltage', 'min_cell_voltage'),
   number('maxCellVoltage', 'max_cell_voltage'),
@@ -59,79 +63,118 @@ const electricFields = [
 ];
 const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'].map(boolean);
 
-/** Returns SQL of the JSON text of a field, never null. */
-type FieldValue = (field: Field) => string;
+/** Where fields are stored. */
+interface Source {
+  /** Returns SQL of the JSON text of a field, never null. */
+  value(field: Field): string;
+  /** Returns SQL that is true if a number among the fields is not null. */
+  hasAny(fields: readonly Field[]): string;
+}
 
-/** Reads a field from its own column. */
-const ofColumn =
-  (table: string): FieldValue =>
-  ({ column, missing }) =>
+/** Fields in columns of their own. */
+const columnsOf = (table: string): Source => ({
+  value: ({ column, missing }) =>
     missing === 'false'
       ? `case when ${table}.${column} then 'true' else 'false' end`
-      : `coalesce(${table}.${column}, 0)`;
+      : `coalesce(${table}.${column}, 0)`,
+  hasAny: (fields) => `num_nonnulls(${fields.map(({ column }) => `${table}.${column}`).join(', ')}) > 0`,
+});
 
-/** Reads a number or boolean from a group that is stored as a JSON object; its text is its JSON. */
-const ofGroup =
-  (group: string): FieldValue =>
-  ({ key, missing }) =>
-    `coalesce(vehicle_latest.${group}->>'${key}', '${missing}')`;
+/** Numbers and booleans in a group that is stored as a JSON object; the text of a value is its JSON. */
+const groupOf = (name: string): Source => ({
+  value: ({ key, missing }) => `coalesce(vehicle_latest.${name}->>'${key}', '${missing}')`,
+  hasAny: (fields) => `vehicle_latest.${name} ?| '{${fields.map(({ key }) => key).join(',')}}'`,
+});
 
-const concat = (parts: readonly string[]): string => `concat(${parts.join(', ')})`;
+/** A part of a JSON text: fixed text, or SQL. */
+type Part = { readonly fixed: string } | { readonly sql: string };
+const fixed = (text: string): Part => ({ fixed: text });
+const computed = (value: string): Part => ({ sql: value });
 
-function members(fields: readonly Field[], value: FieldValue): string[] {
-  return fields.flatMap((field, index) => [`'${index === 0 ? '' : ','}"${field.key}":'`, value(field)]);
+/** SQL that concatenates parts. It is flat and joins neighbouring texts, because each argument of concat is copied twice. */
+function concat(parts: readonly Part[]): string {
+  const joined: Part[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (last && 'fixed' in last && 'fixed' in part) joined[joined.length - 1] = fixed(last.fixed + part.fixed);
+    else joined.push(part);
+  }
+  return `concat(${joined.map((part) => ('fixed' in part ? `'${part.fixed}'` : part.sql)).join(', ')})`;
 }
 
-function group(name: string, fields: readonly Field[], value: FieldValue): string {
-  return concat([`',"${name}":{'`, ...members(fields, value), `'}'`]);
+/** Members of an object, each with a comma before it. */
+const members = (fields: readonly Field[], source: Source): Part[] =>
+  fields.flatMap((field) => [fixed(`,"${field.key}":`), computed(source.value(field))]);
+
+/** Members that are one fixed text as long as no field is reported. */
+const rareMembers = (fields: readonly Field[], source: Source): Part =>
+  computed(`case when ${source.hasAny(fields)} then ${concat(members(fields, source))}
+    else '${fields.map(({ key, missing }) => `,"${key}":${missing}`).join('')}' end`);
+
+function group(name: string, [first, ...others]: readonly Field[], source: Source, rare: readonly Part[] = []): Part[] {
+  if (!first) throw new Error(`the group ${name} has no fields`);
+  const start = [fixed(`,"${name}":{"${first.key}":`), computed(source.value(first))];
+  return [...start, ...members(others, source), ...rare, fixed('}')];
 }
 
-function location(latitude: string, longitude: string, value: FieldValue): string {
-  const known = concat([
-    `',"location":{"latitude":', ${latitude}, ',"longitude":', ${longitude}, ','`,
-    ...members(locationExtras, value),
-    `'}'`,
-  ]);
-  return `case when ${latitude} is not null and ${longitude} is not null then ${known} end`;
+const electric = (source: Source) =>
+  group('electric', electricFields, source, [rareMembers(rareElectricFields, source)]);
+
+function location(latitude: string, longitude: string, source: Source, condition = 'true'): Part {
+  const position = [fixed(',"location":{"latitude":'), computed(latitude), fixed(',"longitude":'), computed(longitude)];
+  return computed(`case when ${condition} and ${latitude} is not null and ${longitude} is not null
+    then ${concat([...position, ...members(locationExtras, source), fixed('}')])} end`);
 }
 
 /** UNIX seconds to the microsecond, as an exact decimal. */
-const timestamp = (table: string): string =>
-  concat([`',"timestamp":'`, `trim_scale(extract(epoch from ${table}.time))`]);
+const timestamp = (table: string): Part[] => [
+  fixed(',"timestamp":'),
+  computed(`trim_scale(extract(epoch from ${table}.time))`),
+];
 
-const list = (name: string, value: string): string => concat([`',"${name}":'`, `coalesce(${value}, '[]')`]);
+const list = (name: string, value: string): Part[] => [fixed(`,"${name}":`), computed(`coalesce(${value}, '[]')`)];
 
-const ofReading = ofColumn('reading');
+const ofReading = columnsOf('reading');
 const reading = {
   timestamp: timestamp('reading'),
-  location: location('reading.latitude', 'reading.longitude', ofReading),
+  location: [location('reading.latitude', 'reading.longitude', ofReading)],
   status: group('status', statusFields, ofReading),
-  electric: group('electric', electricFields, ofReading),
+  electric: electric(ofReading),
   can: list('can', allCanValues),
   sensors: list('sensors', 'reading.sensors'),
 };
-const latest = {
+const latestOf = (isPrivate: string) => ({
   timestamp: timestamp('vehicle_latest'),
-  location: `case when not ${privacyIsOn} then ${location(
-    "(vehicle_latest.location->>'latitude')",
-    "(vehicle_latest.location->>'longitude')",
-    ofGroup('location'),
-  )} end`,
-  status: group('status', statusFields, ofGroup('status')),
-  electric: group('electric', electricFields, ofGroup('electric')),
-  can: list('can', latestLists.can),
-  sensors: list('sensors', latestLists.sensors),
-  state: group('state', stateFlags, ofColumn('vehicle')),
-};
+  location: [
+    location(
+      "(vehicle_latest.location->>'latitude')",
+      "(vehicle_latest.location->>'longitude')",
+      groupOf('location'),
+      `not ${isPrivate}`,
+    ),
+  ],
+  status: group('status', statusFields, groupOf('status')),
+  electric: electric(groupOf('electric')),
+  can: list('can', listsWithout(isPrivate).can),
+  sensors: list('sensors', listsWithout(isPrivate).sensors),
+  state: group('state', stateFlags, columnsOf('vehicle')),
+});
+const latest = latestOf(privacyIsOn);
+const listed = latestOf(privacyIsOnInList);
 
-const texts = ['plate', 'vin', 'brand', 'model'] as const;
-const vehicle = concat([
-  `'"vehicle":{"id":"', vehicle.id, '"'`,
-  ...texts.map((name) => `',"${name}":', to_json(vehicle.${name})`),
-  `'}'`,
-]);
+/** Members of texts and other JSON values. */
+const jsonMembers = (values: Readonly<Record<string, string>>): Part[] =>
+  Object.entries(values).flatMap(([key, value]) => [fixed(`,"${key}":`), computed(`to_json(${value})`)]);
 
-const fragment = (...parts: string[]): RawBuilder<string> => sql.raw<string>(concat(parts));
+const vehicle = [
+  fixed('"vehicle":{"id":"'),
+  computed('vehicle.id'),
+  fixed('"'),
+  ...jsonMembers({ plate: 'vehicle.plate', vin: 'vehicle.vin', brand: 'vehicle.brand', model: 'vehicle.model' }),
+  fixed('}'),
+];
+
+const fragment = (...parts: readonly (readonly Part[])[]): RawBuilder<string> => sql.raw<string>(concat(parts.flat()));
 
 /** The member `"vehicle":{…}`; needs the table vehicle. */
 export const vehicleMember = fragment(vehicle);
@@ -164,28 +207,35 @@ export const changeMembers = fragment(
   reading.sensors,
 );
 
-const latestReading = [vehicle, latest.timestamp, latest.location, latest.status, latest.electric, latest.sensors];
+const latestReading = ({ timestamp, location, status, electric, sensors }: typeof latest) =>
+  [vehicle, timestamp, location, status, electric, sensors] as const;
 
 /**
- * All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. The location is left
- * out while it is private.
+ * All members of the latest state of a vehicle, by answer: brief and full are of lists. They need the tables vehicle and
+ * vehicle_latest. The location is left out while it is private.
  */
 export const latestMembers = {
-  brief: fragment(vehicle, latest.timestamp, latest.location, latest.status),
+  brief: fragment(vehicle, listed.timestamp, listed.location, listed.status),
   customCan: fragment(vehicle, latest.timestamp, latest.location, latest.can, latest.status, latest.sensors),
-  full: fragment(...latestReading, latest.state),
-  stateless: fragment(...latestReading),
+  full: fragment(...latestReading(listed), listed.state),
+  stateless: fragment(...latestReading(latest)),
 } as const;
 
 /** Members of the fleet vehicle record; needs the tables vehicle and device, the latter outer joined. */
 export const fleetMembers = fragment(
-  concat([
-    `'"id":"', vehicle.id, '","builder":', to_json(vehicle.brand), ',"model":', to_json(vehicle.model)`,
-    `',"plate":', to_json(vehicle.plate), ',"deviceId":', to_json(coalesce(device.id, ''))`,
-    `',"deviceModel":', to_json(coalesce(device.model_id, '')), ',"energy":', to_json(vehicle.energy)`,
-    `',"bluetoothName":', to_json(coalesce(device.bluetooth_name, '')), ',"seats":', vehicle.seats`,
-    `',"gearbox":', to_json(vehicle.gearbox), ',"kind":', to_json(vehicle.kind)`,
-    `',"archived":', case when vehicle.archived_at is null then 'false' else 'true' end`,
-    `',"accessories":', to_json(vehicle.accessories)`,
-  ]),
+  [fixed('"id":"'), computed('vehicle.id'), fixed('"')],
+  jsonMembers({
+    builder: 'vehicle.brand',
+    model: 'vehicle.model',
+    plate: 'vehicle.plate',
+    deviceId: "coalesce(device.id, '')",
+    deviceModel: "coalesce(device.model_id, '')",
+    energy: 'vehicle.energy',
+    bluetoothName: "coalesce(device.bluetooth_name, '')",
+    seats: 'vehicle.seats',
+    gearbox: 'vehicle.gearbox',
+    kind: 'vehicle.kind',
+    archived: 'vehicle.archived_at is not null',
+    accessories: 'vehicle.accessories',
+  }),
 );
