@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
+import { CursorRows } from './session.ts';
 import type { Tables } from './tables.ts';
 
 /** The first rows of a query, up to a number of bytes. */
@@ -23,8 +24,8 @@ export function inSnapshot<T>(db: Kysely<Tables>, work: (snapshot: Database) => 
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
 }
 
-/** Takes text in pieces, as it is read. */
-export type Send = (text: string) => void;
+/** Takes UTF-8 in pieces of whole rows, as they are read. */
+export type Send = (piece: Buffer) => void;
 
 /** Receives rows as they are fetched. */
 interface RowTaker<Row> {
@@ -48,7 +49,7 @@ export async function fetchRows<Row>(
 ): Promise<boolean> {
   await sql`declare batch no scroll cursor for ${query}`.execute(snapshot);
   const fetch = async (count: number) => {
-    const { rows } = await sql<Row>`fetch forward ${sql.lit(count)} from batch`.execute(snapshot);
+    const { rows } = await sql<Row>`fetch ${new CursorRows('batch', count)}`.execute(snapshot);
     return { rows, isLast: rows.length < count };
   };
   let isFull = false;
@@ -72,6 +73,12 @@ function fetchSize(taker: RowTaker<never>): number {
   return Math.max(1, Math.min(maxFetchRows, Math.ceil(fetchBytes / average), Math.ceil(taker.room() / average)));
 }
 
+/** Buffers in which rows are encoded; encoding them one by one takes a third of the time of joining them first. */
+const bufferBytes = 128 * 1024;
+/** Most bytes of a UTF-16 code unit in UTF-8. */
+const maxUnitBytes = 3;
+const comma = 0x2c;
+
 /**
  * Reads rows up to a number of bytes, at least one row.
  * @param snapshot a transaction
@@ -92,19 +99,33 @@ export async function readBatch<Row>(
     averageBytes: () => (written === 0 ? undefined : (bytes - left) / written),
     room: () => left,
     take(rows) {
-      const elements: string[] = [];
-      let isFull = false;
-      for (const row of rows) {
+      let buffer = Buffer.alloc(0);
+      let end = 0;
+      const flush = () => {
+        // The memory of an answer is budgeted by the bytes sent: do not keep a buffer that is mostly empty.
+        if (end > 0) send(end < buffer.length / 2 ? Buffer.from(buffer.subarray(0, end)) : buffer.subarray(0, end));
+      };
+      for (const [index, row] of rows.entries()) {
         const element = write(row);
-        left -= Buffer.byteLength(element) + 1;
-        isFull = left < 0 && last !== undefined;
-        if (isFull) break;
-        elements.push(element);
+        const needed = element.length * maxUnitBytes + 1;
+        if (end + needed > buffer.length) {
+          flush();
+          buffer = Buffer.allocUnsafe(Math.max(needed, Math.min(bufferBytes, needed * (rows.length - index))));
+          end = 0;
+        }
+        const start = written === 0 ? end : buffer.writeUInt8(comma, end);
+        const next = start + buffer.write(element, start);
+        left -= next - start + 1;
+        if (left < 0 && last !== undefined) {
+          flush();
+          return false;
+        }
+        end = next;
         last = row;
+        written += 1;
       }
-      if (elements.length > 0) send((written > 0 ? ',' : '') + elements.join(','));
-      written += elements.length;
-      return !isFull;
+      flush();
+      return true;
     },
   });
   return { rows: written, last, isComplete };

@@ -2,6 +2,7 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from './database.ts';
+import { CursorRows } from './session.ts';
 import type { Tables } from './tables.ts';
 
 let db: Kysely<Tables>;
@@ -48,4 +49,23 @@ it('survives a change of the table of a prepared statement', async () => {
 
 it('disables JIT compilation', async () => {
   expect(await run('show jit')).toEqual([{ jit: 'off' }]);
+});
+
+it('fetches as many rows of a cursor as asked for, and the others later', async () => {
+  await db.transaction().execute(async (transaction) => {
+    const fetch = async (count: number, cursor = 'numbers') =>
+      (await transaction.executeQuery(CompiledQuery.raw('fetch', [new CursorRows(cursor, count)]))).rows;
+    await transaction.executeQuery(
+      CompiledQuery.raw('declare numbers no scroll cursor for select n::bigint from generate_series(1, 5) as n'),
+    );
+    expect(await fetch(2)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await fetch(3)).toEqual([{ n: 3 }, { n: 4 }, { n: 5 }]);
+    expect(await fetch(3)).toEqual([]);
+  });
+});
+
+it('remains usable after a fetch from a cursor that does not exist', async () => {
+  const fetch = db.executeQuery(CompiledQuery.raw('fetch', [new CursorRows('missing', 1)]));
+  await expect(fetch).rejects.toThrow('portal "missing" does not exist');
+  expect(await run('select 1 as one')).toEqual([{ one: 1 }]);
 });

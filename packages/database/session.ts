@@ -1,7 +1,7 @@
 import { finished } from 'node:stream/promises';
 import { currentTracer } from '@odograph/runtime/tracing';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import { type Connection, type Pool, type PoolClient, Query, type QueryResult } from 'pg';
 import { from } from 'pg-copy-streams';
 
 /** The data of a COPY FROM STDIN statement: its only parameter. */
@@ -13,6 +13,39 @@ export class CopyData {
   }
 }
 
+/** The rows that a FETCH statement takes from a cursor: its only parameter. */
+export class CursorRows {
+  readonly cursor: string;
+  readonly count: number;
+
+  constructor(cursor: string, count: number) {
+    this.cursor = cursor;
+    this.count = count;
+  }
+}
+
+type Result = Pick<QueryResult, 'command' | 'rows'>;
+
+/**
+ * Fetches rows with messages of the protocol, where a cursor is a portal. The statement FETCH copies all its rows into a
+ * tuplestore before it sends the first, and meanwhile this process has nothing to do.
+ */
+class PortalFetch extends Query {
+  constructor({ cursor, count }: CursorRows, callback: (error: Error | undefined, result: Result) => void) {
+    super('fetch', callback);
+    this.submit = (connection: Connection) => {
+      connection.stream.cork();
+      connection.describe({ type: 'P', name: cursor }, true);
+      connection.execute({ portal: cursor, rows: String(count) }, true);
+      connection.sync();
+      connection.stream.uncork();
+    };
+  }
+
+  /** More rows may follow. pg would fetch them all. */
+  handlePortalSuspended(): void {}
+}
+
 /** Returns the command and the first table of a statement, such as `select reading`; no text that could hold a value. */
 function summarizeStatement(text: string): string {
   const command = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? 'statement';
@@ -20,7 +53,7 @@ function summarizeStatement(text: string): string {
   return table === undefined ? command : `${command} ${table}`;
 }
 
-/** Passes the statements of Kysely to a connection: prepares them, runs COPY, and makes spans of traced work. */
+/** Passes the statements of Kysely to a connection: prepares them, runs COPY and FETCH, and makes spans of traced work. */
 class Session implements PostgresPoolClient {
   readonly #client: PoolClient;
   readonly #maxPrepared: number;
@@ -52,14 +85,21 @@ class Session implements PostgresPoolClient {
     this.#client.release();
   }
 
-  #run(text: string, values: readonly unknown[]): Promise<Pick<QueryResult, 'command' | 'rows'>> {
+  #run(text: string, values: readonly unknown[]): Promise<Result> {
     const [data] = values;
     if (data instanceof CopyData) return this.#copy(text, data);
+    if (data instanceof CursorRows) return this.#fetch(data);
     const name = values.length > 0 ? this.#nameOf(text) : undefined;
     return this.#client.query({ text, values: [...values], ...(name !== undefined && { name }) });
   }
 
-  async #copy(text: string, { bytes }: CopyData): Promise<Pick<QueryResult, 'command' | 'rows'>> {
+  #fetch(rows: CursorRows): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#client.query(new PortalFetch(rows, (error, result) => (error ? reject(error) : resolve(result))));
+    });
+  }
+
+  async #copy(text: string, { bytes }: CopyData): Promise<Result> {
     const stream = this.#client.query(from(text));
     stream.end(bytes);
     await finished(stream);

@@ -227,13 +227,11 @@ export async function readChanges(
   page: ChangePage,
   members: ReadonlyMap<number, string>,
   bytes: number,
-): Promise<Batch<StoredRow> & { readonly text: string }> {
+): Promise<Batch<StoredRow> & { readonly pieces: readonly Buffer[] }> {
   const write = (row: StoredRow) => `{${members.get(row.vehicle_id) ?? ''}${row.members}}`;
-  let text = '';
-  const batch = await readBatch(db, selectReadings(page), write, bytes, (piece) => {
-    text += piece;
-  });
-  return { ...batch, text };
+  const pieces: Buffer[] = [];
+  const batch = await readBatch(db, selectReadings(page), write, bytes, (piece) => pieces.push(piece));
+  return { ...batch, pieces };
 }
 
 /** A reading of a page with the cursor behind it. */

@@ -1,5 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { createPool } from '@odograph/database/pool';
+import { openSessions } from '@odograph/database/session';
 import type { Tables } from '@odograph/database/tables';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication } from '@odograph/testkit/fixtures';
@@ -55,7 +56,7 @@ export function openExplained(url: string) {
   const recorded: CompiledQuery[] = [];
   const pool = createPool({ url, name: 'test-plans', size: 1 });
   const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: openSessions(pool, 0) }),
     log({ query }) {
       recorded.push(query);
     },

@@ -66,7 +66,7 @@ const Changes = Type.Object(
 );
 
 interface ReadPage {
-  readonly text: string;
+  readonly pieces: readonly Buffer[];
   readonly until: ChangeCursor;
   readonly more: boolean;
 }
@@ -87,16 +87,16 @@ async function readPage(
       ...{ after, horizon: state.horizon, limit: maxReadings },
     });
   let page = await find(limit);
-  let text = '';
+  let pieces: readonly Buffer[] = [];
   if (page.count > 0) {
     let batch = await readChanges(db, page, members, bytes);
     if (!batch.isComplete) {
       page = await find(batch.rows);
       batch = await readChanges(db, page, members, bytes);
     }
-    text = batch.text;
+    pieces = batch.pieces;
   }
-  return { text, until: page.section.until, more: page.more };
+  return { pieces, until: page.section.until, more: page.more };
 }
 
 /** GET /v1/x/changes, the feed of stored readings (docs/interface.md, "Follow what is stored"). */
@@ -130,7 +130,8 @@ export function changeRoutes(answers: Answers): RoutePlugin {
           const page = await readPage(snapshot, reader, { given, limit }, bytes);
           next = formatCursor(page.until);
           more = page.more;
-          return { text: `{"changes":[${page.text}],"next":"${next}","more":${more}}` };
+          const [start, end] = ['{"changes":[', `],"next":"${next}","more":${more}}`];
+          return { text: Buffer.concat([Buffer.from(start), ...page.pieces, Buffer.from(end)]) };
         });
         return sendPage(reply, body, more ? { path, parameters: { after: next, limit: String(limit) } } : undefined);
       },

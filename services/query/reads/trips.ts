@@ -64,7 +64,7 @@ export async function readTrips(
   const write = (row: TripRow) => JSON.stringify(showTrip(row));
   let text = '';
   const { rows, last, isComplete } = await readBatch(snapshot, query, write, bytes, (piece) => {
-    text += piece;
+    text += piece.toString();
   });
   const count = (after?.count ?? 0) + rows;
   if (isComplete || !last) return { text, count };

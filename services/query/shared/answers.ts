@@ -108,12 +108,13 @@ export class Answers {
   }
 }
 
-/** Sends a text before the first one that is sent. */
-export function startWith(start: string, send: Send): Send {
+/** Sends a text before the first piece that is sent. */
+export function startWith(start: string, send: SendData): Send {
   let before = start;
-  return (text) => {
-    send(before + text);
+  return (piece) => {
+    send(before);
     before = '';
+    send(piece);
   };
 }
 

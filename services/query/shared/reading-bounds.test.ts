@@ -35,10 +35,10 @@ it('plans a page without bounds only for chunks between the oldest and newest re
     const request = { from: 0n, offset: 0, limit: maximumReadings };
     const page = await findPage(snapshot, scope, request);
     if (!page) throw new Error('the page is not empty');
-    const texts: string[] = [];
-    await readPage(snapshot, scope, page, { members: historyMembers }, 1024 * 1024, (text) => texts.push(text));
+    const pieces: Buffer[] = [];
+    await readPage(snapshot, scope, page, { members: historyMembers }, 1024 * 1024, (piece) => pieces.push(piece));
     const { rows } = await lockedChunks.execute(snapshot);
-    return { text: texts.join(''), chunks: rows[0]?.count };
+    return { text: Buffer.concat(pieces).toString(), chunks: rows[0]?.count };
   });
   expect(JSON.parse(`[${text}]`)).toHaveLength(25);
   expect(chunks).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { type Batch, readBatch, type Send } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
-import { type Answers, type Part, type PartRequest, startWith } from './answers.ts';
+import { type Answers, type Part, type PartRequest, type SendData, startWith } from './answers.ts';
 import { skipCountedHours } from './counted-hours.ts';
 import type { Reader } from './read-budget.ts';
 import {
@@ -98,7 +98,7 @@ async function readFirstPart(
   db: Database,
   scope: VehicleScope,
   { page, shape, bytes }: PageReading,
-  send: Send,
+  send: SendData,
 ): Promise<Part<Remaining>> {
   const { start, end } = shape.frame;
   const { rows, isComplete } = await readPage(db, scope, page, shape, bytes, startWith(start, send));
@@ -113,14 +113,12 @@ async function readShortPage(
   db: Database,
   scope: VehicleScope,
   { page, shape, bytes }: PageReading,
-): Promise<{ readonly text: string; readonly continueAfter: ReadingKey | undefined }> {
+): Promise<{ readonly text: Buffer; readonly continueAfter: ReadingKey | undefined }> {
   const { start, end } = shape.frame;
-  let text = start;
-  const { rows, isComplete } = await readPage(db, scope, page, shape, bytes, (piece) => {
-    text += piece;
-  });
+  const pieces: Buffer[] = [Buffer.from(start)];
+  const { rows, isComplete } = await readPage(db, scope, page, shape, bytes, (piece) => pieces.push(piece));
   const continueAfter = isComplete ? page.continueAfter : await findLastRead(db, scope, page, rows);
-  return { text: text + end, continueAfter };
+  return { text: Buffer.concat([...pieces, Buffer.from(end)]), continueAfter };
 }
 
 interface ReadingRow {
@@ -236,7 +234,7 @@ async function readRemaining(
   { members, frame }: PageShape,
   { scope, keys }: Remaining,
   bytes: number,
-  send: Send,
+  send: SendData,
 ): Promise<Part<Remaining>> {
   const part = keys.slice(0, keysPerPart);
   const [first, last] = [part.at(0), part.at(-1)];
