@@ -26,6 +26,15 @@ export async function storeReadings(db: Database, applicationId: number, reading
     select time, ${applicationId}, vehicle_id, latitude, longitude, angle, altitude, speed, ignition, mileage,
       soc, max_energy, can, decoded_can, sensors, 'test', now()
     from jsonb_populate_recordset(null::reading, ${rows}::jsonb)`.execute(db);
+  await markHours(db, applicationId);
+}
+
+/** Marks the hours of stored readings as not counted, as ingest does: other tests count the hours of this database. */
+export async function markHours(db: Database, applicationId: number): Promise<void> {
+  await sql`insert into reading_count (vehicle_id, hour, application_id)
+    select distinct vehicle_id, date_bin('1 hour', time, timestamptz 'epoch'), application_id from reading
+    where application_id = ${applicationId}
+    on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
 }
 
 /** Builds `count` readings one second apart, the first at `start`. */
@@ -41,6 +50,7 @@ export async function storeSeries(
   await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, mileage, device_id, received_at)
     select ${start}::timestamptz + n * interval '1 second', ${applicationId}, ${vehicleId}::integer, 48, 2, n, 'test', now()
     from generate_series(0, ${count} - 1) as n`.execute(db);
+  await markHours(db, applicationId);
 }
 
 const latestGroups = ['location', 'status', 'electric', 'can', 'sensors', 'fleet', 'alarms'] as const;

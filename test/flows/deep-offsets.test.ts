@@ -2,8 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { countReadings } from '@odograph/ingest/maintenance/schedule';
 import { SettledHours } from '@odograph/ingest/upload/store-batch';
-import { keysAt, type ReadingInterval } from '@odograph/query/shared/reading-keys';
-import { skipHours } from '@odograph/query/shared/reading-page';
+import { keysAt, type ReadingInterval, skipHours } from '@odograph/query/shared/reading-keys';
 import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
@@ -98,8 +97,9 @@ async function take(fleet: Fleet, one: Step): Promise<unknown> {
 }
 
 const question = fc.record({
-  from: fc.integer({ min: -hour, max: span }),
-  length: fc.integer({ min: 0, max: 2 * span }),
+  // From long before, so that most of the interval is empty.
+  from: fc.oneof(fc.integer({ min: -hour, max: span }), fc.constant(-60 * 24 * hour)),
+  length: fc.oneof(fc.integer({ min: 0, max: 2 * span }), fc.constant(120 * 24 * hour)),
   offset: fc.integer({ min: 0, max: 400 }),
   vehicles: fc.subarray([0, 1, 2], { minLength: 1 }),
   afterVehicle: fc.option(fc.integer({ min: 0, max: 2 })),
@@ -128,19 +128,22 @@ function select({ applicationId, vehicleIds }: Fleet, question: Question): Selec
   return { interval, scope: { condition, members, applicationId } };
 }
 
-/** Finds the key at the offset with the counts and with a plain query, in one snapshot. */
+/** Finds the key at the offset with the counts, without them where readings are dense, and with a plain query. */
 async function compare(
   fleet: Fleet,
   question: Question,
-): Promise<{ found: string[]; plain: string[]; passed: number }> {
+): Promise<{ found: string[][]; plain: string[][]; passed: number }> {
   const { interval, scope } = select(fleet, question);
   const { offset } = question;
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (snapshot) => {
-      const position = await skipHours(snapshot, scope, { ...interval, offset }, 0);
-      const keys = await keysAt(snapshot, scope, position.interval, { offset: position.offset, count: 2 });
+      const skipped = await skipHours(snapshot, scope, interval, offset);
+      const keys = [];
+      for (const minOffset of [0, undefined]) {
+        keys.push(await keysAt(snapshot, scope, interval, { offset, count: 2 }, minOffset));
+      }
       const { rows } = await sql<{ key: string }>`
         select concat((extract(epoch from time) * 1000000)::bigint, ' ', vehicle_id) as key from reading
         where ${scope.condition} and time >= to_timestamp(${Number(interval.from / 1_000_000n)})
@@ -148,9 +151,9 @@ async function compare(
           and (time, vehicle_id) > (to_timestamp(${Number(interval.from / 1_000_000n)}), ${interval.after?.vehicleId ?? 0})
         order by time, vehicle_id offset ${offset} limit 2`.execute(snapshot);
       return {
-        found: keys.map(({ time, vehicleId }) => `${time} ${vehicleId}`),
-        plain: rows.map(({ key }) => key),
-        passed: offset - position.offset,
+        found: keys.map((some) => some.map(({ time, vehicleId }) => `${time} ${vehicleId}`)),
+        plain: [rows, rows].map((some) => some.map(({ key }) => key)),
+        passed: offset - (skipped?.offset ?? offset),
       };
     });
 }

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { application, client, platform, setUpApplication } from '../application.fixture.ts';
-import { createFleet, createUser, storeLatest, storeReadings } from '../query.fixture.ts';
+import { createFleet, createUser, markHours, storeLatest, storeReadings } from '../query.fixture.ts';
 import { CustomCanReading } from '../shared/schemas.ts';
 
 setUpApplication();
@@ -56,6 +56,7 @@ async function storeBursts(vehicleIds: string[], moments: number[]): Promise<str
   await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
     select ${startTime}::timestamptz + moment * interval '1 second', ${application.id}, id, 'test', now()
     from unnest(${moments}::double precision[]) as moment, unnest(${vehicleIds}::integer[]) as id`.execute(platform.db);
+  await markHours(platform.db, application.id);
   return moments.flatMap((moment) => vehicleIds.map((id) => `${start + moment} ${id}`));
 }
 

@@ -39,30 +39,46 @@ interface CountedHours {
   readonly reached?: { readonly hour: Microseconds; readonly before: number };
 }
 
-/** Adds up the counts of hours in [from, until). A marked hour is counted now, in the same snapshot. */
+/** A sum of hours in [from, until). */
+interface HoursRequest extends SkippedTo {
+  readonly until: Microseconds;
+}
+
+const storedCount = sql`count`;
+
+/** SQL that counts the readings of an hour that is not counted. */
+const currentCount = ({ from, until }: HoursRequest) => sql`coalesce(count, (
+  select count(*) from reading where reading.vehicle_id = reading_count.vehicle_id
+    and reading.application_id = reading_count.application_id and time >= hour and time < hour + interval '1 hour'
+    and time >= ${instant(from)} and time < ${instant(until)}))`;
+
+/** Adds up the counts of hours. Marked hours are counted now, in the same snapshot. */
 async function sumHours(
   db: Database,
-  { vehicleIds, applicationId }: SkippedReadings,
-  { from, until, offset }: SkippedTo & { readonly until: Microseconds },
+  readings: SkippedReadings,
+  request: HoursRequest,
+  count: RawBuilder<unknown> = storedCount,
 ): Promise<CountedHours> {
+  const { vehicleIds, applicationId } = readings;
+  const { from, until, offset } = request;
   const ofApplication = applicationId === undefined ? sql`true` : sql`application_id = ${applicationId}`;
-  const { rows } = await sql<{ readings: number; hour: string | null; before: number | null }>`
+  const { rows } = await sql<{ readings: number; marked: boolean; hour: string | null; before: number | null }>`
     with own as materialized (
-      select hour, sum(coalesce(count, (select count(*) from reading where reading.vehicle_id = reading_count.vehicle_id
-        and reading.application_id = reading_count.application_id and time >= hour and time < hour + interval '1 hour')))
-        as readings
+      select hour, sum(${count}) as readings, bool_or(count is null) as marked
       from reading_count where vehicle_id = any(${vehicleIds}::integer[]) and ${ofApplication}
         and hour >= ${instant(from)} and hour < ${instant(until)} group by hour),
     running as (select hour, readings, sum(readings) over (order by hour) as through from own)
-    select (select coalesce(sum(readings), 0) from own)::bigint as readings, reached.hour, reached.before
-    from (select) as one left join lateral (
+    select total.readings, total.marked, reached.hour, reached.before
+    from (select coalesce(sum(readings), 0)::bigint as readings, coalesce(bool_or(marked), false) as marked from own) as total
+    left join lateral (
       select (extract(epoch from hour) * 1000000)::bigint::text as hour, (through - readings)::bigint as before
       from running where through > ${offset} order by running.hour limit 1) as reached on true`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the sum of the hours has no row');
-  const { readings, hour: reachedHour, before } = row;
-  if (reachedHour === null || before === null) return { readings };
-  return { readings, reached: { hour: BigInt(reachedHour), before } };
+  // The statement that counts is planned for each chunk of the interval, so most requests do without.
+  if (row.marked && count === storedCount) return sumHours(db, readings, request, currentCount(request));
+  if (row.hour === null || row.before === null) return { readings: row.readings };
+  return { readings: row.readings, reached: { hour: BigInt(row.hour), before: row.before } };
 }
 
 /** How long the first summed interval is; each one after it is four times as long. */

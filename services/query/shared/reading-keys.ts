@@ -3,6 +3,7 @@ import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestam
 import type { Database } from '@odograph/database/database';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
+import { type SkippedTo, skipCountedHours } from './counted-hours.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
 
 /** Identifies a reading; every page is ordered by time, then by vehicle. */
@@ -41,24 +42,21 @@ export interface ReadingInterval {
 /** SQL of a timestamp. */
 export const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
 
-/** True for readings after a key. The separate comparison of the time allows chunk exclusion. */
-function isAfter({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
-  return sql<boolean>`reading.time >= ${instant(time)}
-    and (reading.time, reading.vehicle_id) > (${instant(time)}, ${vehicleId})`;
-}
-
-/** True for readings up to a key, inclusive. */
-export function isUpTo({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
-  return sql<boolean>`reading.time <= ${instant(time)}
-    and (reading.time, reading.vehicle_id) <= (${instant(time)}, ${vehicleId})`;
-}
-
 /** True for the readings of an interval. */
-export function isWithin({ from, until, after }: ReadingInterval): RawBuilder<boolean> {
-  const parts = [sql<boolean>`reading.time >= ${instant(from)}`];
+function isWithin(interval: ReadingInterval): RawBuilder<boolean> {
+  const { from, until, after } = interval;
+  // Each further condition costs planning time for each chunk.
+  const parts = [sql<boolean>`reading.time >= ${instant(startOf(interval))}`];
   if (until !== undefined) parts.push(sql<boolean>`reading.time <= ${instant(until)}`);
-  if (after) parts.push(isAfter(after));
+  if (after && after.time >= from) {
+    parts.push(sql<boolean>`(reading.time, reading.vehicle_id) > (${instant(after.time)}, ${after.vehicleId})`);
+  }
   return sql<boolean>`${sql.join(parts, sql` and `)}`;
+}
+
+/** True for the readings of a scope in an interval. */
+export function isSelected({ condition }: VehicleScope, interval: ReadingInterval): RawBuilder<boolean> {
+  return sql<boolean>`${condition} and ${isWithin(interval)}`;
 }
 
 /** Returns the earliest possible time of a reading of the interval. */
@@ -101,42 +99,79 @@ async function readKeys(
 }
 
 /** Counts the readings of an interval. */
-async function countReadings(db: Database, { condition }: VehicleScope, interval: ReadingInterval): Promise<number> {
+async function countReadings(db: Database, scope: VehicleScope, interval: ReadingInterval): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from reading where ${condition} and ${isWithin(interval)}`.execute(db);
+    select count(*) as count from reading where ${isSelected(scope, interval)}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
+/** Moves the start of an interval past the whole counted hours that its offset skips, if any. */
+export async function skipHours(
+  db: Database,
+  scope: VehicleScope,
+  interval: ReadingInterval,
+  offset: number,
+): Promise<SkippedTo | undefined> {
+  const { until, after } = interval;
+  return skipCountedHours(db, {
+    vehicleIds: [...scope.members.keys()],
+    condition: isSelected(scope, interval),
+    // Some readings at the time of `after` precede it.
+    start: startOf(interval) + (after ? 1n : 0n),
+    offset,
+    ...(scope.applicationId !== undefined && { applicationId: scope.applicationId }),
+    ...(until !== undefined && { until }),
+  });
+}
+
+/** From this offset on, counts are faster than skipping readings, however dense these are. */
+const minCountedOffset = 20_000;
 /** Assumed interval between the readings of a vehicle, in microseconds. */
 const assumedIntervalMicroseconds = 10_000_000;
 /** Growth of the window after one with too few readings. */
 const windowGrowth = 16n;
+/** A longer window would be planned for several chunks. */
+const maxUncountedWindow: Microseconds = 7n * 86_400_000_000n;
 
 /**
  * Finds keys of an interval; fewer than `count` when the interval has no more.
  *
  * Searches a window of time, then the next, longer one if the first has too few. One statement over the whole interval would
- * be planned for every chunk in it, and would sort whole compressed chunks, which are ordered per vehicle only.
+ * be planned for every chunk in it, and would sort whole compressed chunks, which are ordered per vehicle only. Large
+ * offsets, and those among sparse readings, skip counted hours instead.
  */
 export async function keysAt(
   db: Database,
   scope: VehicleScope,
   interval: ReadingInterval,
   { offset, count }: Selection,
+  minOffset: number = minCountedOffset,
 ): Promise<ReadingKey[]> {
   const end = interval.until ?? BigInt(Date.now()) * 1000n;
   const found: ReadingKey[] = [];
-  let left = offset;
-  let from = startOf(interval);
-  const readings = offset + count + 1;
+  let mayHaveCounts = offset > 0;
+  const skip = () => {
+    mayHaveCounts = false;
+    return skipHours(db, scope, interval, offset);
+  };
+  let place: SkippedTo = { from: startOf(interval), offset };
+  if (offset >= minOffset) place = (await skip()) ?? place;
+  const readings = place.offset + count + 1;
   let length = BigInt(Math.ceil((readings * assumedIntervalMicroseconds * 1.25) / scope.members.size));
-  for (; from + length < end; length *= windowGrowth) {
-    const window = { ...interval, from, until: from + length };
-    found.push(...(await readKeys(db, scope, window, { offset: left, count: count - found.length })));
+  while (place.from + length < end) {
+    const window = { ...interval, from: place.from, until: place.from + length };
+    found.push(...(await readKeys(db, scope, window, { offset: place.offset, count: count - found.length })));
     if (found.length === count) return found;
-    if (left > 0) left = Math.max(0, left - (await countReadings(db, scope, window)));
-    from = window.until + 1n;
+    const isSparse = found.length === 0 && length * windowGrowth > maxUncountedWindow;
+    const skipped = isSparse && mayHaveCounts ? await skip() : undefined;
+    if (skipped && skipped.from > window.until) {
+      place = skipped;
+      continue;
+    }
+    const passed = place.offset > 0 ? await countReadings(db, scope, window) : 0;
+    place = { from: window.until + 1n, offset: Math.max(0, place.offset - passed) };
+    length *= windowGrowth;
   }
-  const rest = await readKeys(db, scope, { ...interval, from }, { offset: left, count: count - found.length });
-  return [...found, ...rest];
+  const rest = { ...interval, from: place.from };
+  return [...found, ...(await readKeys(db, scope, rest, { offset: place.offset, count: count - found.length }))];
 }

@@ -5,7 +5,7 @@ import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createUser } from '../query.fixture.ts';
+import { createUser, markHours } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
 const platform = await usePlatform([queryService]);
@@ -56,6 +56,7 @@ async function store({ application, vehicleIds }: Fleet, bursts: readonly Burst[
     from jsonb_to_recordset(${rows}::jsonb) as burst (vehicle integer, second integer, interval integer, count integer)
       cross join generate_series(0, count - 1) as n
     on conflict do nothing`.execute(platform.db);
+  await markHours(platform.db, application.id);
 }
 
 /** Stores the time bounds of each vehicle's readings, as ingest does; without them, a query scans all chunks. */

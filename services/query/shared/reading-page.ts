@@ -3,12 +3,10 @@ import { type Batch, readBatch, type Send } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
 import { type Answers, type Part, type PartRequest, type SendData, startWith } from './answers.ts';
-import { skipCountedHours } from './counted-hours.ts';
 import type { Reader } from './read-budget.ts';
 import {
   instant,
-  isUpTo,
-  isWithin,
+  isSelected,
   keysAt,
   type ReadingInterval,
   type ReadingKey,
@@ -130,7 +128,11 @@ const writeReading = (scope: VehicleScope) => (row: ReadingRow) =>
   `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`;
 
 /** Narrows an interval to its first and last reading; undefined when it is empty. */
-async function narrow(db: Database, scope: VehicleScope, request: PageRequest): Promise<PageRequest | undefined> {
+async function narrow(
+  db: Database,
+  scope: VehicleScope,
+  request: ReadingInterval,
+): Promise<ReadingInterval | undefined> {
   const bounds = await findReadingBounds(db, scope);
   if (!bounds) return request;
   const from = request.from > bounds.oldest ? request.from : bounds.oldest;
@@ -140,9 +142,8 @@ async function narrow(db: Database, scope: VehicleScope, request: PageRequest): 
 
 /** A page that is not empty, before its readings are read. */
 interface FoundPage {
-  /** The readings of the page, but for `limit`. */
+  /** Starts with the first reading of the page; ends at the time of the last one, if more follow. */
   readonly interval: ReadingInterval;
-  readonly range: RawBuilder<boolean>;
   readonly limit: number;
   /** The last reading of the page, if more follow. */
   readonly continueAfter?: ReadingKey;
@@ -154,30 +155,34 @@ export async function findPage(
   scope: VehicleScope,
   request: PageRequest,
 ): Promise<FoundPage | undefined> {
-  const { offset, limit } = request;
+  const { offset, limit, ...rest } = request;
   if (limit === 0 || scope.members.size === 0) return undefined;
-  const narrowed = await narrow(db, scope, request);
+  const narrowed = await narrow(db, scope, rest);
   if (!narrowed) return undefined;
-  const first = await findFirst(db, scope, narrowed);
+  const [first] = offset === 0 ? [] : await keysAt(db, scope, narrowed, { offset, count: 1 });
   if (offset > 0 && !first) return undefined;
   const interval = first ? startingWith(first, narrowed) : narrowed;
   const [last, following] = await keysAt(db, scope, interval, { offset: limit - 1, count: 2 });
-  const range = last ? sql<boolean>`${isWithin(interval)} and ${isUpTo(last)}` : isWithin(interval);
-  return { interval, range, limit, ...(following && last ? { continueAfter: last } : {}) };
+  if (!last || !following) return { interval, limit };
+  return { interval: { ...interval, until: last.time }, limit, continueAfter: last };
 }
 
 /** Reads as much of a page as fits into `bytes`. */
 export function readPage(
   db: Database,
   scope: VehicleScope,
-  { range, limit }: FoundPage,
+  { interval, limit }: FoundPage,
   { members }: Pick<PageShape, 'members'>,
   bytes: number,
   send: Send,
 ): Promise<Batch<ReadingRow>> {
+  // With the vehicle, PostgreSQL would sort the texts of a single vehicle again.
+  const order = scope.members.size === 1 ? sql`reading.time` : sql`reading.time, reading.vehicle_id`;
+  // Where PostgreSQL has to sort, it sorts rows here, and not their texts, which would exceed work_mem.
   const query = sql<ReadingRow>`
-    select reading.vehicle_id, ${members} as members from reading where ${scope.condition} and ${range}
-    order by reading.time, reading.vehicle_id limit ${limit}`;
+    select reading.vehicle_id, ${members} as members from (
+      select * from reading where ${isSelected(scope, interval)} order by ${order} limit ${limit}
+    ) as reading order by ${order}`;
   return readBatch(db, query, writeReading(scope), bytes, send);
 }
 
@@ -191,39 +196,6 @@ async function findLastRead(
   const [lastRead] = await keysAt(db, scope, interval, { offset: rows - 1, count: 1 });
   if (!lastRead) throw new Error('a reading is missing from its snapshot');
   return lastRead;
-}
-
-/** Below this offset, skipping readings is faster than using counts. */
-const minCountedOffset = 20_000;
-
-/** Finds the reading at the offset; undefined without an offset or with fewer readings. */
-async function findFirst(db: Database, scope: VehicleScope, request: PageRequest): Promise<ReadingKey | undefined> {
-  if (request.offset === 0) return undefined;
-  const place = await skipHours(db, scope, request);
-  const [first] = await keysAt(db, scope, place.interval, { offset: place.offset, count: 1 });
-  return first;
-}
-
-/** Moves the start of an interval past the whole hours that its offset skips. */
-export async function skipHours(
-  db: Database,
-  scope: VehicleScope,
-  request: ReadingInterval & { readonly offset: number },
-  minOffset = minCountedOffset,
-): Promise<{ interval: ReadingInterval; offset: number }> {
-  const { offset, ...interval } = request;
-  if (offset < minOffset) return { interval, offset };
-  const { until, after } = interval;
-  const skipped = await skipCountedHours(db, {
-    vehicleIds: [...scope.members.keys()],
-    condition: sql<boolean>`${scope.condition} and ${isWithin(interval)}`,
-    // Some readings at the time of `after` precede it.
-    start: startOf(interval) + (after ? 1n : 0n),
-    offset,
-    ...(scope.applicationId !== undefined && { applicationId: scope.applicationId }),
-    ...(until !== undefined && { until }),
-  });
-  return skipped ? { interval: { ...interval, from: skipped.from }, offset: skipped.offset } : { interval, offset };
 }
 
 const keysPerPart = 500;
