@@ -19,6 +19,12 @@ import type { UsageCounts } from './usage.ts';
 export const maximumMessages = 5000;
 const hourMs = 3_600_000;
 const maximumSources = 10_000;
+/**
+ * A device that was found under its name is not looked up again for this long. If it leaves the application meanwhile, its
+ * messages end in the quarantine as before: ingest gives them to no vehicle of another application.
+ */
+const foundMs = 10_000;
+const maximumFound = 100_000;
 const databaseTimeoutMs = 5000;
 const requestsPerStatement = 100;
 /** How long a request waits for the queue. Senders give up after 30 s or later. */
@@ -41,7 +47,7 @@ export interface MessageIntakeOptions {
 
 /** The devices named by the messages of a source. */
 interface NamedDevices {
-  /** Device ids by name. */
+  /** Device ids by name; a name that is missing is the id. */
   readonly ids: ReadonlyMap<string, string>;
   /** The ids of those that belong to the application of the source. */
   readonly known: ReadonlySet<string>;
@@ -60,6 +66,8 @@ export interface SourceDelivery {
 export class MessageIntake {
   readonly #options: MessageIntakeOptions;
   readonly #created = new WindowCounter(hourMs, maximumSources);
+  /** The devices found lately, each after the id of its application. */
+  readonly #found = new WindowCounter(foundMs, maximumFound);
   /** Many requests share a statement. */
   readonly #owners: CallBatcher<readonly string[], Map<string, number | null>>;
 
@@ -107,11 +115,16 @@ export class MessageIntake {
   async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<NamedDevices> {
     const { db, logger } = this.#options;
     const names = [...new Set(messages.map(({ device }) => device))];
+    const nowMs = performance.now();
+    const keyOf = (id: string): string => `${source.applicationId} ${id}`;
+    if (names.every((name) => this.#found.read(keyOf(name), nowMs) > 0))
+      return { ids: new Map(), known: new Set(names) };
     const namesAndIds = names.flatMap((name) => [name, createdDeviceId(source.appId, name)]);
     const owners = await this.#answered(this.#owners.call(namesAndIds));
     const isOwn = (id: string): boolean => owners.get(id) === source.applicationId;
     const ids = new Map(names.map((name) => [name, isOwn(name) ? name : idInNamespace(source, name, isOwn)]));
     const known = new Set([...ids.values()].filter(isOwn));
+    for (const name of names.filter(isOwn)) this.#found.add(keyOf(name), nowMs);
     const missing = [...ids].filter(([name, id]) => id !== name && !owners.has(id)).map(([, id]) => id);
     const chosen = this.#withinQuota(source, missing);
     if (chosen.length === 0) return { ids, known };

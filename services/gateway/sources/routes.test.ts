@@ -225,6 +225,18 @@ describe('a sender', () => {
     expect(created.map(({ id }) => id).sort()).toEqual(ids.slice(0, 3).sort());
   });
 
+  it('writes for its application only, also when a device of it was found and then moved to another', async () => {
+    const other = await createApplication(platform.db);
+    const { deviceId: id } = await createDevice(platform.db, { applicationId: application.id, model: 'flespi' });
+    const { secret } = await sourceOf('flespi');
+    for (const applicationId of [application.id, other.id]) {
+      await platform.db.updateTable('device').set({ application_id: applicationId }).where('id', '=', id).execute();
+      expect((await send('/in/flespi', { body: messagesOf(id), headers: bearer(secret) })).status).toBe(200);
+    }
+    const queued = await queuedOf(id);
+    expect(queued.map(({ applicationId }) => applicationId)).toEqual([application.id, application.id]);
+  });
+
   it('gets 503 while Redis is unavailable and 200 once it is back, and nothing is acknowledged in between', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
     let redis = await spawnRedis(directory);
