@@ -191,7 +191,7 @@ export function addFields(
     const converted = rule?.place === undefined || isTaken ? undefined : convert(rule, value);
     if (rule?.place !== undefined && converted !== undefined) put(draft, rule.place, converted);
     else if (!isUnknown(rule, value))
-      addToCan(draft.can, name, typeof value === 'object' ? JSON.stringify(value) : String(value));
+      addToCan(draft.can, name, typeof value === 'string' ? value : JSON.stringify(value));
   }
 }
 
