@@ -13,12 +13,13 @@ import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createDatabaseMetrics, createGapMetrics, createIngestMetrics, databaseBytes } from './pipeline/metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import {
+  concurrentBatches,
   createUploadProcessors,
   DelayedUploads,
-  jobsPerTransaction,
-  lateJobsPerTransaction,
+  jobsPerBatch,
+  lateJobsPerBatch,
   StorageProgress,
-  uploadTransactions,
+  transactionsPerBatch,
 } from './upload/ingest-upload.ts';
 import { RejectAnnouncer } from './upload/quarantine.ts';
 import { ShardWorkers } from './upload/shard-workers.ts';
@@ -35,7 +36,7 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
   const db = openDatabase({
     url: config.DATABASE_URL,
     name: 'ingest-uploads',
-    size: uploadTransactions,
+    size: concurrentBatches * transactionsPerBatch,
     silenceMs: silentDatabaseMs,
     idleInTransactionMs: silentDatabaseMs / 2,
     preparedStatements: uploadStatements,
@@ -73,8 +74,8 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
   const { maxJobRetryMs: maxRetryMs } = limits;
   const workers = new ShardWorkers({
     ...{ config, logger },
-    live: { concurrency: uploadTransactions * jobsPerTransaction, process: processors.uploads, maxRetryMs },
-    late: { concurrency: uploadTransactions * lateJobsPerTransaction, process: processors.lateUploads, maxRetryMs },
+    live: { concurrency: concurrentBatches * jobsPerBatch, process: processors.uploads, maxRetryMs },
+    late: { concurrency: concurrentBatches * lateJobsPerBatch, process: processors.lateUploads, maxRetryMs },
     onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
     onStopped: (queue) => delayed.stopped(queue),
   });

@@ -1,4 +1,5 @@
 import type { QueuedUpload } from '@odograph/contracts/queues';
+import { shardOf } from '@odograph/queue/shards';
 import { openSealer, quarantineContext } from '@odograph/runtime/sealing';
 import { createApplication, createDevice, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
@@ -106,6 +107,22 @@ describe('stored readings', () => {
     await ingest(newer);
     await ingest(older);
     expect(await readings(vehicle.id)).toMatchObject([{ mileage: 2 }]);
+  });
+
+  it('are complete and stored once when a large job is stored in two transactions, and again', async () => {
+    const vehicles = await Promise.all(Array.from({ length: 6 }, () => createVehicle(platform.db, application)));
+    const list = Array.from({ length: 400 }, (_, index) => ({ timestamp: start + index, status: { mileage: index } }));
+    const uploads = vehicles.map(({ deviceId }) => upload(deviceId, list));
+    await ingest(...uploads);
+    await ingest(...uploads);
+    const ids = vehicles.map(({ id }) => Number(id));
+    const { rows } =
+      await sql`select (select count(*) from reading where vehicle_id = any(${ids}::integer[])) as readings,
+      (select count(*) from reading_change where vehicle_ids && ${ids}::integer[]) as transactions`.execute(
+        platform.db,
+      );
+    const transactions = new Set(vehicles.map(({ deviceId }) => shardOf(deviceId, 2))).size;
+    expect(rows).toEqual([{ readings: 2400, transactions }]);
   });
 
   it('are the distinct readings for any order, batching and repetition', async () => {

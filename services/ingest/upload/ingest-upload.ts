@@ -5,7 +5,7 @@ import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
-import { nameShards, type ShardQueues } from '@odograph/queue/shards';
+import { nameShards, type ShardQueues, shardOf } from '@odograph/queue/shards';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow, within } from '@odograph/runtime/clock';
@@ -15,9 +15,9 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import { sql } from 'kysely';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
-import { type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
+import { groupBy, type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
 import { QuarantineQuota, type RejectAnnouncer } from './quarantine.ts';
-import { BatchStore } from './store-batch.ts';
+import { BatchStore, joinStored } from './store-batch.ts';
 
 /** A queue that was never connected would wait until its Redis is back; /health waits 4 s. */
 const answerMs = 3000;
@@ -140,9 +140,9 @@ interface UploadProcessing {
   limits: Pick<Limits, 'maxReadingAgeDays' | 'maxNewChunksPerHour' | 'maxQuarantinedUploadsPerHour'>;
 }
 
-/** Queue jobs taken for each transaction, since a job can hold a single upload. */
-export const jobsPerTransaction = 32;
-/** Bytes of uploads in one transaction. */
+/** Queue jobs taken for each batch, since a job can hold a single upload. */
+export const jobsPerBatch = 32;
+/** Bytes of uploads in one batch. */
 const maxBatchBytes = 1024 ** 2;
 /** Smaller, so that live uploads never wait long for a connection. */
 const maxLateBatchBytes = 256 * 1024;
@@ -151,11 +151,15 @@ const maxLateBatchBytes = 256 * 1024;
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
  */
 const intervalMs = 40;
-/** Concurrent transactions of a process: waiting jobs share the next one, and late uploads always leave one free. */
-export const uploadTransactions = 2;
+/** Concurrent batches of a process: waiting jobs share the next one, and late uploads always leave one free. */
+export const concurrentBatches = 2;
+/** Concurrent transactions of a large batch. */
+export const transactionsPerBatch = 2;
+/** Below this, a second transaction costs more than it saves. */
+const minReadingsOfTwo = 2000;
 
-/** Late jobs taken for each transaction. */
-export const lateJobsPerTransaction = 4;
+/** Late jobs taken for each batch. */
+export const lateJobsPerBatch = 4;
 
 /** Runs after the transaction of a batch. Its jobs wait for it; the next transaction does not. */
 interface Stored {
@@ -164,11 +168,11 @@ interface Stored {
 
 /** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
 function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>) {
-  const slots = new BatchSlots(uploadTransactions);
-  const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
+  const slots = new BatchSlots(concurrentBatches);
+  const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerBatch };
   return {
-    live: new CallBatcher({ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: uploadTransactions }),
-    late: new CallBatcher({ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: uploadTransactions - 1 }),
+    live: new CallBatcher({ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: concurrentBatches }),
+    late: new CallBatcher({ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: concurrentBatches - 1 }),
   };
 }
 
@@ -190,6 +194,13 @@ function describeBatch(uploads: QueuedUpload[]): UploadBatch {
   return { uploads, devices, bytes: uploads.reduce((sum, upload) => sum + uploadBytes(upload).length, 0) };
 }
 
+/** Divides a large batch by device: transactions that share no vehicle do not wait for each other's row locks. */
+function divideByDevice(uploads: readonly UploadInProgress[]): (readonly UploadInProgress[])[] {
+  const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
+  if (readings < minReadingsOfTwo) return [uploads];
+  return [...groupBy(uploads, ({ upload }) => shardOf(upload.deviceId, transactionsPerBatch)).values()];
+}
+
 /**
  * Creates the processors of the upload queues: batch, decode, store. A failed job is retried until it succeeds, or until
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
@@ -208,7 +219,9 @@ export function createUploadProcessors(processing: UploadProcessing) {
       metrics.absentValues.inc({ reason }, count);
     }
     const charged = await chunkBudget.charge(decoded, nowMs);
-    const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
+    const isPermanent = (error: unknown) => refused.isPermanent(jobs, error);
+    const parts = divideByDevice(charged).map((part) => batches.store(part, isPermanent));
+    const stored = joinStored(await Promise.all(parts));
     progress.stored();
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantined.length);

@@ -48,6 +48,18 @@ interface StoredBatch {
   droppedUploads: number;
 }
 
+/** Describes batches that were stored apart as one. */
+export function joinStored(parts: readonly StoredBatch[]): StoredBatch {
+  return {
+    readings: parts.reduce((total, { readings }) => total + readings, 0),
+    vehicleIds: parts.flatMap(({ vehicleIds }) => vehicleIds),
+    alarmIds: parts.flatMap(({ alarmIds }) => alarmIds),
+    quarantined: parts.flatMap(({ quarantined }) => quarantined),
+    partial: parts.flatMap(({ partial }) => partial),
+    droppedUploads: parts.reduce((total, { droppedUploads }) => total + droppedUploads, 0),
+  };
+}
+
 const uniqueViolation = '23505';
 
 /** Stores decoded uploads in the database. Keeps caches; one store serves all batches of a process. */
@@ -88,15 +100,7 @@ export class BatchStore {
         return this.store([{ ...only, faults: [refusedFault] }], isPermanent);
       }
       const [left, right] = halve(uploads);
-      const [first, second] = [await this.store(left, isPermanent), await this.store(right, isPermanent)];
-      const stored = {
-        readings: first.readings + second.readings,
-        vehicleIds: [...first.vehicleIds, ...second.vehicleIds],
-        alarmIds: [...first.alarmIds, ...second.alarmIds],
-        quarantined: [...first.quarantined, ...second.quarantined],
-        partial: [...first.partial, ...second.partial],
-        droppedUploads: first.droppedUploads + second.droppedUploads,
-      };
+      const stored = joinStored([await this.store(left, isPermanent), await this.store(right, isPermanent)]);
       const isWhole = uploads.length === 1 && stored.quarantined.length + stored.droppedUploads === 0;
       if (isWhole) await resolveQuarantined(this.#db, uploads);
       return stored;
