@@ -37,8 +37,8 @@ async function countRows({ pool }: Engines): Promise<number> {
 }
 
 /**
- * Waits until the queue is empty: to count rows meanwhile would take the processor from ingest.
- * @returns the time, by the monotonic clock, in milliseconds. @throws when not all readings are stored
+ * Waits until the queue is empty. Counting rows meanwhile would take CPU time from ingest.
+ * @returns the time at which it was, monotonic milliseconds. @throws unless exactly the expected readings are stored
  */
 async function awaitRows({ engines, queue }: Processes, expected: number): Promise<number> {
   while ((await countUnfinishedJobs(queue)) > 0) await delay(5);
@@ -48,14 +48,14 @@ async function awaitRows({ engines, queue }: Processes, expected: number): Promi
   return emptyAtMs;
 }
 
-/** The CPU time that the whole machine has used, in seconds: processes, engines and kernel. */
+/** Returns the CPU time that the whole machine has used since its start, in seconds: all processes and the kernel. */
 function machineSeconds(): number {
   return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + (user + nice + sys + irq) / 1000, 0);
 }
 
 interface Processes {
   readonly engines: Engines;
-  /** Of uploads. */
+  /** The queue of uploads. */
   readonly queue: TypedQueue<'uploads'>;
   readonly settings: Settings<typeof options>;
   readonly gateway: ServiceProcess;

@@ -100,7 +100,10 @@ export async function clearTables(pool: Pool, { table }: Contender): Promise<voi
 const pollMs = 5;
 const timeoutMs = 300_000;
 
-/** Counts the rows of a load by an index, none of which begins with the time. @param sinceMs UNIX milliseconds */
+/**
+ * Counts the rows of a load. No index begins with the time: the condition on the application makes one usable.
+ * @param sinceMs UNIX milliseconds
+ */
 async function countRows(pool: Pool, table: string, sinceMs: number): Promise<number> {
   const statement = `select count(*) from ${table}
     where application_id = any(array(select id from application)) and time >= to_timestamp($1)`;

@@ -131,7 +131,7 @@ async function uploadAll({ devices, packets, recordsPerPacket, firstMs, interval
   await Promise.all(sockets.slice(0, devices).map(uploadOne));
 }
 
-/** Prepares the messages of a device: encoding each would cost as much as the gateway spends on it. */
+/** Encodes the messages of a device, which differ in the time only: encoding each anew costs as much as the gateway. */
 function messagesOf(format: SourceUpload['format'], deviceId: string): (timeMs: number) => string {
   const timeOf = (ms: number): string => (format === 'traccar' ? new Date(ms).toISOString() : String(ms / 1000));
   const templateMs = 1e12;
@@ -140,7 +140,7 @@ function messagesOf(format: SourceUpload['format'], deviceId: string): (timeMs: 
   return (timeMs) => parts.join(timeOf(timeMs));
 }
 
-/** Opens a connection that sends one request after the other; it reads only the status of a response, to stay cheap. */
+/** Opens a connection for sequential requests. It reads only the status of each response, to keep the client cheap. */
 async function openPoster(url: URL, head: string) {
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
   await once(socket, 'connect');

@@ -52,7 +52,7 @@ export async function createFleet(
     select device_id, vehicle_id, tstzrange(null, null) from unnest($1::text[], $2::integer[]) as link (device_id, vehicle_id)`,
     [vehicles.map(({ deviceId }) => deviceId), vehicles.map(({ vehicleId }) => vehicleId)],
   );
-  // As a database that has run for a minute; without statistics, lookups read whole tables.
+  // Autovacuum would do so within a minute. Without statistics, lookups scan whole tables.
   await pool.query('analyze vehicle, device, device_link');
   return { applicationId, token, secret, vehicles };
 }

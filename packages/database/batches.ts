@@ -73,9 +73,9 @@ function fetchSize(taker: RowTaker<never>): number {
   return Math.max(1, Math.min(maxFetchRows, Math.ceil(fetchBytes / average), Math.ceil(taker.room() / average)));
 }
 
-/** Buffers in which rows are encoded; encoding them one by one takes a third of the time of joining them first. */
+/** Size of the buffers that rows are encoded into: one by one takes a third of the time of joining the rows first. */
 const bufferBytes = 128 * 1024;
-/** Most bytes of a UTF-16 code unit in UTF-8. */
+/** Maximum bytes of a UTF-16 code unit in UTF-8. */
 const maxUnitBytes = 3;
 const comma = 0x2c;
 
@@ -83,7 +83,7 @@ const comma = 0x2c;
  * Reads rows up to a number of bytes, at least one row.
  * @param snapshot a transaction
  * @param write returns the JSON text of a row
- * @param send takes the texts of the rows, separated by commas
+ * @param send takes the rows, separated by commas
  */
 export async function readBatch<Row>(
   snapshot: Database,
@@ -102,7 +102,7 @@ export async function readBatch<Row>(
       let buffer = Buffer.alloc(0);
       let end = 0;
       const flush = () => {
-        // The memory of an answer is budgeted by the bytes sent: do not keep a buffer that is mostly empty.
+        // The budget of an answer counts only the bytes sent, so it must not keep a mostly empty buffer.
         if (end > 0) send(end < buffer.length / 2 ? Buffer.from(buffer.subarray(0, end)) : buffer.subarray(0, end));
       };
       for (const [index, row] of rows.entries()) {

@@ -15,7 +15,10 @@ const privacyLasts = "coalesce(upper(privacy_period.period), 'infinity') > now()
 export const privacyIsOn = `exists (select from privacy_period where privacy_period.vehicle_id = vehicle.id
   and ${privacyLasts})`;
 
-/** The same for lists: PostgreSQL reads all private vehicles once, and plans the joins of a list with that low cost. */
+/**
+ * The same for lists: PostgreSQL reads all private vehicles once. The estimated cost of a subquery for each vehicle
+ * would outweigh that of the joins, which PostgreSQL would then plan badly.
+ */
 const privacyIsOnInList = `(vehicle.id in (select privacy_period.vehicle_id from privacy_period where ${privacyLasts}))`;
 
 /** SQL that is true if a privacy interval of its vehicle covers the row of `reading`. */
@@ -91,7 +94,7 @@ type Part = { readonly fixed: string } | { readonly sql: string };
 const fixed = (text: string): Part => ({ fixed: text });
 const computed = (value: string): Part => ({ sql: value });
 
-/** SQL that concatenates parts. It is flat and joins neighbouring texts, because each argument of concat is copied twice. */
+/** Builds SQL that concatenates parts. Adjacent texts are joined: PostgreSQL copies each argument of concat twice. */
 function concat(parts: readonly Part[]): string {
   const joined: Part[] = [];
   for (const part of parts) {
@@ -106,7 +109,7 @@ function concat(parts: readonly Part[]): string {
 const members = (fields: readonly Field[], source: Source): Part[] =>
   fields.flatMap((field) => [fixed(`,"${field.key}":`), computed(source.value(field))]);
 
-/** Members that are one fixed text as long as no field is reported. */
+/** Members that are one fixed text unless a field is reported. */
 const rareMembers = (fields: readonly Field[], source: Source): Part =>
   computed(`case when ${source.hasAny(fields)} then ${concat(members(fields, source))}
     else '${fields.map(({ key, missing }) => `,"${key}":${missing}`).join('')}' end`);
@@ -211,8 +214,8 @@ const latestReading = ({ timestamp, location, status, electric, sensors }: typeo
   [vehicle, timestamp, location, status, electric, sensors] as const;
 
 /**
- * All members of the latest state of a vehicle, by answer: brief and full are of lists. They need the tables vehicle and
- * vehicle_latest. The location is left out while it is private.
+ * All members of the latest state of a vehicle, by answer; brief and full are for lists. They need the tables vehicle
+ * and vehicle_latest. The location is left out while it is private.
  */
 export const latestMembers = {
   brief: fragment(vehicle, listed.timestamp, listed.location, listed.status),

@@ -27,8 +27,8 @@ export class CursorRows {
 type Result = Pick<QueryResult, 'command' | 'rows'>;
 
 /**
- * Fetches rows with messages of the protocol, where a cursor is a portal. The statement FETCH copies all its rows into a
- * tuplestore before it sends the first, and meanwhile this process has nothing to do.
+ * Fetches rows with an Execute message of the protocol, in which a cursor is a portal. The statement FETCH would
+ * collect all rows in a tuplestore before it sends the first, while this process waits.
  */
 class PortalFetch extends Query {
   constructor({ cursor, count }: CursorRows, callback: (error: Error | undefined, result: Result) => void) {
@@ -42,7 +42,7 @@ class PortalFetch extends Query {
     };
   }
 
-  /** More rows may follow. pg would fetch them all. */
+  /** Called when more rows may follow; pg would fetch all of them. */
   handlePortalSuspended(): void {}
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads the text of a response.
- * @returns undefined if it exceeds `maxBytes`: the rest is not read, and the connection is closed
+ * Reads the body of a response as text.
+ * @returns undefined if it exceeds `maxBytes`; the rest is not read, and the connection is closed
  */
 export async function readText({ body }: Response, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];

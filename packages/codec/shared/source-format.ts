@@ -172,7 +172,7 @@ export function addToCan(can: { key: string; value: string }[], key: string, tex
  * Adds the fields of another system to a reading: to their places by the table, all others, and values that a place cannot
  * take, to `can` under their own names. Of several fields with one place, the first of the table takes it; of several flags,
  * one that is true. Fields that are null are left out.
- * @param skipped names of fields that are left out; a copy without them would take longer than everything else here
+ * @param skipped names of fields to leave out; copying an object without them takes longer than all of the rest
  */
 export function addFields(
   draft: Draft,

@@ -56,7 +56,7 @@ export type SelectEvents = (events: readonly PlatformEvent[]) => Promise<readonl
 /** The connections to a receiver. */
 export interface OpenedReceiver {
   readonly post: PostEvent;
-  /** Filters events; by default all events are delivered, for a webhook those of its vehicles. */
+  /** Filters events; by default all are delivered. A webhook reads only the events of its vehicles. */
   readonly select?: SelectEvents;
   /** Runs due work; called a few times a second. Never throws. */
   tick?(): Promise<void>;

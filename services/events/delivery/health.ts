@@ -4,7 +4,7 @@ import type { ReceiverHealth } from './queries.ts';
 
 /** Maximum attempts in flight to one receiver. */
 export const maxInFlight = 128;
-/** Maximum attempts in flight while no events wait. Each has a connection of its own, so bursts open no more of them. */
+/** Maximum attempts in flight unless events wait: each has a connection of its own, and short bursts open no more. */
 const usualInFlight = 16;
 /** Failures in a row, of any vehicles, after which the receiver as a whole counts as failing. */
 const failuresBeforePause = 10;
@@ -26,8 +26,8 @@ export function attemptDelayMs(failures: number, retryAfterMs = 0, random = Math
 
 /**
  * Decides when all deliveries to a receiver pause. After a pause, a single attempt probes the receiver; until one succeeds, each
- * pause is longer than the one before. The number of attempts in flight halves with each failure and grows again with successes;
- * beyond the usual number, it grows slowly while events wait.
+ * pause is longer than the one before. The maximum of attempts in flight halves with each failure and grows again with
+ * successes; above its usual value, it grows slowly while events wait.
  */
 export class ReceiverState {
   #health: ReceiverHealth;
@@ -60,7 +60,7 @@ export class ReceiverState {
     return this.isProbing && now.getTime() - (this.#health.failingSince ?? now).getTime() >= deadLetterAfterMs;
   }
 
-  /** Allows one more attempt in flight while events wait, or one less. Call it a few times a second. */
+  /** Allows one more attempt in flight while events wait, otherwise one fewer. Call it a few times a second. */
   adjust(areEventsWaiting: boolean): void {
     if (areEventsWaiting && this.#failuresInRow === 0) this.#inFlight = Math.min(maxInFlight, this.#inFlight + 1);
     else if (this.#inFlight > usualInFlight) this.#inFlight -= 1;

@@ -13,7 +13,7 @@ import {
 /** Successful attempts of a webhook logged in a second; more would make the log larger than the events. */
 const maxLoggedSuccesses = 100;
 
-/** Collects the progress of a delivery, and saves it in one transaction every few hundred deliveries. */
+/** Collects the progress of a delivery, and saves it in one statement. */
 export class ProgressLog {
   readonly #context: DeliveryContext;
   readonly #webhook: { readonly id: string; readonly version: number };

@@ -183,7 +183,7 @@ export interface Progress {
 
 const attemptColumns = sql.raw('webhook_id, at, event_id, type, vehicle_id, attempt, status, duration_ms, error');
 
-/** The attempts as rows of the log, without the webhook. */
+/** Builds SQL of the rows of attempts in the log, without the webhook. */
 function attemptRows(attempts: readonly LoggedAttempt[]): RawBuilder<unknown> {
   const column = <Value>(read: (attempt: LoggedAttempt) => Value) => attempts.map(read);
   return sql`unnest(${column(({ at }) => at)}::timestamptz[],

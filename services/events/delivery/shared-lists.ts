@@ -3,10 +3,10 @@ import type { EventPage, EventRequest } from '@odograph/event-list/read-events';
 
 /** Maximum events of a page. */
 export const eventsPerPage = 500;
-/** A page serves webhooks that are behind for this long; it shows events as they were when it was read. */
+/** A page serves further webhooks for this long; it shows events as they were when it was read. */
 const keptMs = 1000;
 
-/** The events that a webhook receives. */
+/** Selects the events that a webhook receives. */
 type Followed = Pick<Required<EventRequest>, 'applicationId' | 'types'> & Pick<EventRequest, 'vehicleIds'>;
 
 /** The list of events of an application, for the webhooks with the same event types. */
@@ -41,7 +41,7 @@ export class SharedLists {
     const list = this.#lists.get(key) ?? { applicationId, types, followers: new Set(), latest: undefined };
     this.#lists.set(key, list);
     list.followers.add(followed);
-    // Read without the vehicles of the new webhook.
+    // The page may lack events of the new webhook's vehicles.
     list.latest = undefined;
     const vehicles = vehicleIds && new Set<number | undefined>(vehicleIds);
     return {
@@ -59,7 +59,7 @@ export class SharedLists {
     };
   }
 
-  /** Finds the page with the events behind a cursor. It may begin earlier, and contain those of other vehicles. */
+  /** Finds a page with the events behind a cursor. It may begin earlier, and contain events of other vehicles. */
   async #findPage(list: SharedList, followed: Followed, after: EventCursor): Promise<EventPage> {
     for (let { latest } = list; latest?.after.epoch === after.epoch; { latest } = list) {
       if (isBefore(after, latest.after)) return this.#readEvents({ ...followed, after, limit: eventsPerPage });

@@ -97,7 +97,10 @@ export async function lockWebhook(
   if (!row) throw new Failure('NOT_FOUND', `no such ${resource}`);
 }
 
-/** Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause. @throws Failure as createWebhook */
+/**
+ * Changes a locked webhook; with another URL, or enabled again, its delivery starts without a pause.
+ * @throws Failure UNKNOWN_VEHICLE, INVALID_PARAMETER for a group of another application
+ */
 export async function changeWebhook(
   db: Database,
   applicationId: number,

@@ -84,7 +84,7 @@ async function storeChallenge(fleet: Fleet, purpose: string, challenge: string):
   await available(fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds), store);
 }
 
-/** Creates a function that accepts a challenge once. It throws Failure OVERLOADED without Redis. */
+/** Creates a function that accepts a challenge once, and throws Failure OVERLOADED without Redis. */
 const acceptChallenge = (fleet: Fleet, purpose: string) => async (challenge: string) =>
   (await available(fleet.redis.getdel(challengeKey(fleet, challenge)), store)) === purpose;
 

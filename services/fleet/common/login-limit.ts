@@ -76,7 +76,7 @@ export class LoginLimit {
   }
 }
 
-/** Awaits an answer of Redis. @throws Failure OVERLOADED while it is unavailable */
+/** Awaits an answer of Redis. @param name what needs it, for the message. @throws Failure OVERLOADED without Redis */
 export async function available<T>(answer: Promise<T>, name = 'login limit'): Promise<T> {
   try {
     return await answer;

@@ -148,7 +148,10 @@ const uses = (id: string): RawBuilder<{ use: string }> => sql<{ use: string }>`
   union all select 'the alarm rule "' || name || '" applies to it' from alarm_rule_group
     join alarm_rule on alarm_rule.id = rule_id where group_id = ${id} limit 1`;
 
-/** Deletes a group and its grants. @throws Failure NOT_FOUND; IN_USE if it has subgroups, alarm rules, report schedules or webhooks */
+/**
+ * Deletes a group and its grants.
+ * @throws Failure NOT_FOUND; IN_USE if it has subgroups, alarm rules, report schedules or webhooks
+ */
 export async function deleteGroup(db: Database, applicationId: number, id: string): Promise<void> {
   await lockGroup(db, applicationId, id);
   const use = await firstRow(db, uses(id));

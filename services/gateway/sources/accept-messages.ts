@@ -21,7 +21,7 @@ const hourMs = 3_600_000;
 const maximumSources = 10_000;
 /**
  * A device that was found under its name is not looked up again for this long. If it leaves the application meanwhile, its
- * messages end in the quarantine as before: ingest gives them to no vehicle of another application.
+ * messages go to quarantine: ingest stores them for no vehicle of another application.
  */
 const foundMs = 10_000;
 const maximumFound = 100_000;
@@ -47,7 +47,7 @@ export interface MessageIntakeOptions {
 
 /** The devices named by the messages of a source. */
 interface NamedDevices {
-  /** Device ids by name; a name that is missing is the id. */
+  /** Device ids by name; a name without an entry is itself an id. */
   readonly ids: ReadonlyMap<string, string>;
   /** The ids of those that belong to the application of the source. */
   readonly known: ReadonlySet<string>;
@@ -66,7 +66,7 @@ export interface SourceDelivery {
 export class MessageIntake {
   readonly #options: MessageIntakeOptions;
   readonly #created = new WindowCounter(hourMs, maximumSources);
-  /** The devices found lately, each after the id of its application. */
+  /** Recently found devices, each with its application. */
   readonly #found = new WindowCounter(foundMs, maximumFound);
   /** Many requests share a statement. */
   readonly #owners: CallBatcher<readonly string[], Map<string, number | null>>;

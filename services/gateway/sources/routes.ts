@@ -74,7 +74,7 @@ function deviceOfPath({ params }: FastifyRequest): string {
 async function addSourceEndpoints(http: Http, options: EndpointOptions): Promise<void> {
   await http.register(async (scope: Http) => {
     scope.decorateRequest('sender', undefined);
-    // Only failures are logged: a logger for each request costs 4 % of its CPU time.
+    // Only failures are logged, and a logger of its own is 4 % of the CPU time of a request.
     scope.setChildLoggerFactory((logger) => logger);
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

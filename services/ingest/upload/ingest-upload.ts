@@ -161,12 +161,12 @@ const minReadingsOfTwo = 2000;
 /** Late jobs taken for each batch. */
 export const lateJobsPerBatch = 4;
 
-/** Runs after the transaction of a batch. Its jobs wait for it; the next transaction does not. */
+/** Runs after the transactions of a batch. Its jobs wait for it; the next batch does not. */
 interface Stored {
   readonly announced: Promise<void>;
 }
 
-/** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
+/** Batches live and late uploads apart. Live ones take a free slot first, and late ones always leave one free. */
 function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>) {
   const slots = new BatchSlots(concurrentBatches);
   const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerBatch };
@@ -194,7 +194,7 @@ function describeBatch(uploads: QueuedUpload[]): UploadBatch {
   return { uploads, devices, bytes: uploads.reduce((sum, upload) => sum + uploadBytes(upload).length, 0) };
 }
 
-/** Divides a large batch by device: transactions that share no vehicle do not wait for each other's row locks. */
+/** Divides a large batch by device: the transactions rarely share a vehicle, so rarely wait for each other's locks. */
 function divideByDevice(uploads: readonly UploadInProgress[]): (readonly UploadInProgress[])[] {
   const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
   if (readings < minReadingsOfTwo) return [uploads];

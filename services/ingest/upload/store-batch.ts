@@ -48,7 +48,7 @@ interface StoredBatch {
   droppedUploads: number;
 }
 
-/** Describes batches that were stored apart as one. */
+/** Joins the results of batches that were stored separately. */
 export function joinStored(parts: readonly StoredBatch[]): StoredBatch {
   return {
     readings: parts.reduce((total, { readings }) => total + readings, 0),

@@ -39,14 +39,14 @@ interface CountedHours {
   readonly reached?: { readonly hour: Microseconds; readonly before: number };
 }
 
-/** A sum of hours in [from, until). */
+/** Selects the hours in [from, until) to add up. */
 interface HoursRequest extends SkippedTo {
   readonly until: Microseconds;
 }
 
 const storedCount = sql`count`;
 
-/** SQL that counts the readings of an hour that is not counted. */
+/** Builds SQL of the count of an hour; counts its readings now if it is marked. */
 const currentCount = ({ from, until }: HoursRequest) => sql`coalesce(count, (
   select count(*) from reading where reading.vehicle_id = reading_count.vehicle_id
     and reading.application_id = reading_count.application_id and time >= hour and time < hour + interval '1 hour'
@@ -75,7 +75,7 @@ async function sumHours(
       from running where through > ${offset} order by running.hour limit 1) as reached on true`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the sum of the hours has no row');
-  // The statement that counts is planned for each chunk of the interval, so most requests do without.
+  // Counting is planned for each chunk of the interval, so it is left to intervals with marked hours.
   if (row.marked && count === storedCount) return sumHours(db, readings, request, currentCount(request));
   if (row.hour === null || row.before === null) return { readings: row.readings };
   return { readings: row.readings, reached: { hour: BigInt(row.hour), before: row.before } };

@@ -105,7 +105,7 @@ async function countReadings(db: Database, scope: VehicleScope, interval: Readin
   return rows[0]?.count ?? 0;
 }
 
-/** Moves the start of an interval past the whole counted hours that its offset skips, if any. */
+/** Moves the start of an interval past the whole counted hours that its offset skips; undefined if it skips none. */
 export async function skipHours(
   db: Database,
   scope: VehicleScope,

@@ -176,9 +176,9 @@ export function readPage(
   bytes: number,
   send: Send,
 ): Promise<Batch<ReadingRow>> {
-  // With the vehicle, PostgreSQL would sort the texts of a single vehicle again.
+  // Readings of a single vehicle are already in order; for an order by vehicle too, PostgreSQL would sort them again.
   const order = scope.members.size === 1 ? sql`reading.time` : sql`reading.time, reading.vehicle_id`;
-  // Where PostgreSQL has to sort, it sorts rows here, and not their texts, which would exceed work_mem.
+  // Because of the subquery, PostgreSQL sorts rows, not their JSON, which would exceed work_mem.
   const query = sql<ReadingRow>`
     select reading.vehicle_id, ${members} as members from (
       select * from reading where ${isSelected(scope, interval)} order by ${order} limit ${limit}
