@@ -82,6 +82,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     const { page, errors } = await setup.open('/bookings', operator);
     await page.getByRole('combobox', { name: /^Group/ }).selectOption({ index: 1 });
     await page.getByRole('link', { name: 'BK-153-GR' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'BK-152-GR' }).waitFor();
     expect(await page.locator('.calendar a').allInnerTexts()).toEqual(['BK-151-GR', 'BK-152-GR']);
     expect(await page.locator('.calendar .booking').count()).toBe(1);
     expect(errors).toEqual([]);

@@ -98,8 +98,9 @@ describe.skipIf(!hasBrowser)('a passkey', () => {
     expect((await createBrowser(origin, cookie).get('/v1/x/admin/applications')).status).toBe(200);
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByLabel('Name').fill(name);
-    await page.getByLabel('Password').fill(password);
+    // Exact, because the profile has fields with longer labels.
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('Sign in to this account with its passkey.').waitFor();
     expect(await findAllBarriers(page)).toEqual([]);

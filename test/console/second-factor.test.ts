@@ -44,8 +44,9 @@ describe.skipIf(!hasBrowser)('the second factor of an operator', () => {
     expect(codes).toHaveLength(10);
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByLabel('Name').fill(name);
-    await page.getByLabel('Password').fill(password);
+    // Exact, because the profile has fields with longer labels.
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     const code = page.getByLabel('Code from the authenticator app, or a recovery code');
     await code.fill('000000');

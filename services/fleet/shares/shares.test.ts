@@ -70,9 +70,11 @@ describe('a share', () => {
   it('shows the position and the trail since its creation, without identifiers of the vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     await report(vehicle, 41, 1, { ageSeconds: 3600 });
-    await report(vehicle, 42, 1, { ageSeconds: 60 });
-    const { token } = await shareOf(vehicle);
-    await report(vehicle, 43, 1);
+    await report(vehicle, 42, 1, { ageSeconds: 1200 });
+    const { id, token } = await shareOf(vehicle);
+    // The trail has one position of each of 500 intervals, which are too long for readings of the same moment.
+    await sql`update share set shown_from = shown_from - interval '10 minutes' where id = ${id}`.execute(db);
+    await report(vehicle, 43, 1, { ageSeconds: 300 });
     await report(vehicle, 43.1, 1);
     const { status, body } = await open(token);
     expect(status).toBe(200);
