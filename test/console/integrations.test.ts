@@ -59,6 +59,18 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
+  it('shows and keeps the group of a webhook that is paused', async () => {
+    const groupId = await createGroup(setup.platform.db, setup.application);
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { id } = (await api.post('/v1/x/webhooks', { url: 'https://127.0.0.1/', types: ['*'], groupId })).body;
+    const { page } = await openAs('administrator', `/integrations?webhook=${id}`);
+    await page.getByText('1 group').first().waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    expect((await api.get(`/v1/x/webhooks/${id}`)).body).toMatchObject({ groupId, state: 'disabled' });
+    await page.context().close();
+  });
+
   it('lists a dead letter, and sends it again', { timeout: 2 * waitMs }, async () => {
     let isRefused = true;
     const receiver = await startReceiver((_received, response) => {

@@ -33,8 +33,8 @@ function toDraft(webhook: Webhook | undefined): Draft {
 }
 
 function toBody({ url, types, groupId, isForAll, vehicles }: Draft) {
-  const limits = { ...(groupId && { groupId }), ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
-  return { url: url.trim(), types: [...types], ...limits };
+  const scope = { ...(groupId && { groupId }), ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+  return { url: url.trim(), types: [...types], ...scope };
 }
 
 /** Whether a pattern includes a type, which then need not be listed. */

@@ -11,9 +11,10 @@ import { DeliveryState, ReceiverPage, Receivers } from './receivers.tsx';
 import { loadWebhooks, nameEvents, paramsOf, type Webhook } from './webhook-data.ts';
 import { WebhookForm } from './webhook-form.tsx';
 
-const nameVehicles = ({ vehicleIds }: Webhook): string => {
-  const { webhooks: text } = texts.value;
-  return vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles;
+const nameVehicles = ({ vehicleIds, groupId }: Webhook): string => {
+  const { webhooks: text, groups } = texts.value;
+  const limits = [groupId && groups.count(1), vehicleIds && text.vehicleCount(vehicleIds.length)];
+  return limits.filter(Boolean).join(', ') || text.allVehicles;
 };
 
 function Cells({ webhook }: { webhook: Webhook }) {
@@ -68,7 +69,7 @@ interface PageOptions {
 function WebhookPage({ appId, webhook, onChanged }: PageOptions) {
   const { webhooks: text, integrations } = texts.value;
   const secret = useSignal<string | undefined>(undefined);
-  const { id, url, types, vehicleIds } = webhook;
+  const { id, url, types, vehicleIds, groupId } = webhook;
   const params = paramsOf(appId, id);
   const test = async () => {
     const sent = await answerOf(api.POST('/v1/x/webhooks/{id}/test', { params }));
@@ -76,7 +77,7 @@ function WebhookPage({ appId, webhook, onChanged }: PageOptions) {
     return { isGood, text: isGood ? text.testDelivered(status, durationMs) : text.testFailed(error) };
   };
   const setEnabled = (enabled: boolean) => {
-    const body = { url, types, ...(vehicleIds && { vehicleIds }), enabled };
+    const body = { url, types, ...(vehicleIds && { vehicleIds }), ...(groupId && { groupId }), enabled };
     return answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body }));
   };
   const rotate = async () => {
