@@ -25,7 +25,7 @@ it.each([
   expect(parseRetryAfter(header, new Date('2026-03-01T12:00:00Z'))).toBe(expected);
 });
 
-it('has 16 attempts in flight, one more each time that events wait, up to 128, and half as many after a failure', () => {
+it('allows 16 attempts in flight, one more whenever events wait, up to 128, and half as many after a failure', () => {
   const [now, none] = [new Date(), undefined];
   const health = { failingSince: none, pauses: 0, pausedUntil: none, lastError: none, lastSuccessAt: none };
   const state = new ReceiverState(health);

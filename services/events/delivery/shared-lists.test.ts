@@ -83,6 +83,13 @@ it('shows a webhook that begins while a page is read the events of its vehicles'
   expect(requests.map(({ vehicleIds }) => vehicleIds)).toEqual([ids.slice(0, 1), ids]);
 });
 
+it('shows a webhook that is closed before a page is read the events of its vehicles', async () => {
+  await endThree(0);
+  const list = follow(vehicles[0]);
+  list.close();
+  expect(shown((await list.read(head)).events)).toEqual(three(0, 0));
+});
+
 it('reads without the vehicles of the others for a webhook that is behind', async () => {
   const [narrow, wide] = [follow(vehicles[0]), follow()];
   await endThree(0);

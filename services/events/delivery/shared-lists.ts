@@ -67,12 +67,13 @@ export class SharedLists {
       if (page && (isBefore(after, page.next) || !isBefore(latest.after, after))) return page;
       if (latest === list.latest) break;
     }
-    return this.#readShared(list, after);
+    return this.#readShared(list, followed, after);
   }
 
-  #readShared(list: SharedList, after: EventCursor): Promise<EventPage> {
+  #readShared(list: SharedList, followed: Followed, after: EventCursor): Promise<EventPage> {
     const { applicationId, types } = list;
-    const limits = [...list.followers].map(({ vehicleIds }) => vehicleIds);
+    // A webhook that was closed meanwhile is no follower, but must not skip events of its vehicles either.
+    const limits = [...list.followers, followed].map(({ vehicleIds }) => vehicleIds);
     const limited = limits.every((ids) => ids !== undefined) ? { vehicleIds: [...new Set(limits.flat())] } : {};
     const page = this.#readEvents({ applicationId, types, ...limited, after, limit: eventsPerPage });
     const latest = { after, page };
