@@ -72,14 +72,14 @@ export const fleetService: Service<Http> = {
     host.onStop('naming of places', await startNaming({ ...host, db, redis, map }));
     const routerFailures = new Counter({
       name: 'odograph_fleet_router_failures_total',
-      help: 'Failed estimates of the arrival of shares, which are missing',
+      help: 'Failed estimates of arrival times of shares',
       labelNames: ['task'],
       registers: [host.metrics],
     });
     const { QUEUE_PREFIX: prefix } = config;
     const fleet: Fleet = {
       ...{ db, redis, config, logger, map },
-      failures: new BackgroundFailures({ arrival: 'arrivals of shares are missing' }, logger, routerFailures),
+      failures: new BackgroundFailures({ arrival: 'arrival times of shares are missing' }, logger, routerFailures),
       changes: new ChangeAnnouncer(redis, host),
       addresses: new Addresses(redis, config),
       sealer: await openSealer(config, 'source tokens'),

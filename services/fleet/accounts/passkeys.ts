@@ -77,16 +77,16 @@ function relyingParty({ config: { PUBLIC_URL } }: Fleet, { headers }: FastifyReq
 const challengeKey = ({ config }: Fleet, challenge: string): string =>
   `${config.QUEUE_PREFIX}:passkey-challenge:${hashSecret(challenge).toString('base64url')}`;
 
-const store = 'store of challenges';
+const challengeStore = 'challenge store';
 
 /** Stores a challenge. @param purpose identifies the request that may use it. @throws Failure OVERLOADED without Redis */
 async function storeChallenge(fleet: Fleet, purpose: string, challenge: string): Promise<void> {
-  await available(fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds), store);
+  await available(fleet.redis.set(challengeKey(fleet, challenge), purpose, 'EX', challengeSeconds), challengeStore);
 }
 
 /** Creates a function that accepts a challenge once, and throws Failure OVERLOADED without Redis. */
 const acceptChallenge = (fleet: Fleet, purpose: string) => async (challenge: string) =>
-  (await available(fleet.redis.getdel(challengeKey(fleet, challenge)), store)) === purpose;
+  (await available(fleet.redis.getdel(challengeKey(fleet, challenge)), challengeStore)) === purpose;
 
 const registrationOf = (operatorId: string): string => `registration of ${operatorId}`;
 

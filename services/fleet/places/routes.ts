@@ -100,7 +100,7 @@ function addSearch(http: Http, fleet: Fleet): void {
     },
     async ({ viewer, query: { q, address = false } }) => {
       const search = q.trim();
-      if (search === '') throw invalidParameter('q', 'is blank');
+      if (search === '') throw invalidParameter('q', 'must not be blank');
       const places = await (address ? findAddresses(fleet, search) : findOwnPlaces(fleet.db, viewer, search));
       return { places, source: await sourceOf(fleet) };
     },

@@ -225,7 +225,7 @@ describe('a sender', () => {
     expect(created.map(({ id }) => id).sort()).toEqual(ids.slice(0, 3).sort());
   });
 
-  it('writes for its application only, also when a device of it was found and then moved to another', async () => {
+  it('writes for its application only, even after a device that was found moves to another', async () => {
     const other = await createApplication(platform.db);
     const { deviceId: id } = await createDevice(platform.db, { applicationId: application.id, model: 'flespi' });
     const { secret } = await sourceOf('flespi');

@@ -156,7 +156,7 @@ export const concurrentBatches = 2;
 /** Concurrent transactions of a large batch. */
 export const transactionsPerBatch = 2;
 /** Below this, a second transaction costs more than it saves. */
-const minReadingsOfTwo = 2000;
+const minDividedReadings = 2000;
 
 /** Late jobs taken for each batch. */
 export const lateJobsPerBatch = 4;
@@ -197,7 +197,7 @@ function describeBatch(uploads: QueuedUpload[]): UploadBatch {
 /** Divides a large batch by device: the transactions rarely share a vehicle, so rarely wait for each other's locks. */
 function divideByDevice(uploads: readonly UploadInProgress[]): (readonly UploadInProgress[])[] {
   const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
-  if (readings < minReadingsOfTwo) return [uploads];
+  if (readings < minDividedReadings) return [uploads];
   return [...groupBy(uploads, ({ upload }) => shardOf(upload.deviceId, transactionsPerBatch)).values()];
 }
 
