@@ -53,16 +53,22 @@ interface GroupFormOptions {
   readonly onClose: () => void;
 }
 
-/** Loads the values of the form, with the plates of its vehicles. */
+/** Keeps the values of the form, and loads the plates of its vehicles. */
 function useDraft(appId: string, group: GroupWithVehicles | undefined) {
   const draft = useSignal(draftOf(group));
-  const show = async (shown: GroupWithVehicles | undefined) => {
-    draft.value = draftOf(shown);
+  const namePlates = async () => {
+    const ids = draft.value.vehicles.map(({ id }) => id);
     // Show identifiers if the plates cannot be loaded.
-    const vehicles = await nameVehicles(appId, shown?.vehicleIds ?? []).catch(() => undefined);
-    if (vehicles) draft.value = { ...draft.value, vehicles };
+    const named = new Map((await nameVehicles(appId, ids).catch(() => [])).map((vehicle) => [vehicle.id, vehicle]));
+    // The form may have changed meanwhile.
+    const vehicles = draft.value.vehicles.map((vehicle) => named.get(vehicle.id) ?? vehicle);
+    draft.value = { ...draft.value, vehicles };
   };
-  useEffect(() => void show(group), []);
+  const show = (shown: GroupWithVehicles) => {
+    draft.value = draftOf(shown);
+    void namePlates();
+  };
+  useEffect(() => void namePlates(), []);
   return { draft, show };
 }
 
@@ -141,7 +147,7 @@ function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
         saving={saving}
         describe={describe}
         failure={errorBeyond(saving.failure, ['name', 'vehicleIds'])}
-        onTheirs={(theirs) => void show(theirs)}
+        onTheirs={show}
         onClose={onClose}
       />
     </Form>
