@@ -1,7 +1,7 @@
 import './vehicle-picker.css';
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { answerOf, api, type CallFailure, onlyJson, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { assign } from '../../signals.ts';
@@ -34,6 +34,31 @@ export async function nameVehicles(appId: string | undefined, ids: readonly stri
   const vehicles = await listVehicles(appId, { limit: directorySize });
   const plates = new Map(vehicles.map(({ id, plate }) => [id, plate]));
   return ids.map((id) => ({ id, plate: plates.get(id) ?? id }));
+}
+
+/**
+ * Keeps the values of a form, and shows the plates of its vehicles once they are loaded; until then, and if that fails,
+ * the identifiers.
+ * @returns the values, and a function that replaces them
+ */
+export function useVehicleDraft<Draft extends { readonly vehicles: readonly NamedVehicle[] }>(
+  appId: string | undefined,
+  initial: Draft,
+): { draft: Signal<Draft>; show: (values: Draft) => void } {
+  const draft = useSignal(initial);
+  const namePlates = async () => {
+    const ids = draft.value.vehicles.map(({ id }) => id);
+    const named = new Map((await nameVehicles(appId, ids).catch(() => [])).map((vehicle) => [vehicle.id, vehicle]));
+    // The form may have changed meanwhile.
+    const vehicles = draft.value.vehicles.map((vehicle) => named.get(vehicle.id) ?? vehicle);
+    assign(draft, { ...draft.value, vehicles });
+  };
+  useEffect(() => void namePlates(), []);
+  const show = (values: Draft) => {
+    assign(draft, values);
+    void namePlates();
+  };
+  return { draft, show };
 }
 
 /**

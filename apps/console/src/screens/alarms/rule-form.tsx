@@ -1,12 +1,11 @@
 import { readingFields } from '@odograph/contracts/fields';
-import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import type { Signal } from '@preact/signals';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { Choice, errorBeyond, errorOf, Field, Form, QuantityInput, TextInput } from '../../parts/forms/fields.tsx';
 import { GroupField } from '../../parts/forms/group-field.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
+import { type ScopeValue, useVehicleDraft, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { preferences } from '../../preferences.ts';
 import { isOperator } from '../../session.ts';
@@ -197,22 +196,6 @@ interface RuleFormOptions {
   readonly onClose: () => void;
 }
 
-/** The values of the form, with the plates of its vehicles. */
-function useDraft(appId: string, rule: Rule | undefined, watched: Geofence | undefined) {
-  const draft = useSignal(toDraft(rule, watched));
-  const show = async (shown: Rule | undefined) => {
-    draft.value = toDraft(shown, undefined);
-    const ids = draft.value.vehicles.map(({ id }) => id);
-    // Without plates, the identifiers stay.
-    const vehicles = await nameVehicles(appId || undefined, ids).catch(() => undefined);
-    if (vehicles) draft.value = { ...draft.value, vehicles };
-  };
-  useEffect(() => {
-    if (rule) void show(rule);
-  }, []);
-  return { draft, show };
-}
-
 function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
   const { alarmRules: text } = texts.value;
   return (
@@ -253,7 +236,7 @@ function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>;
 /** Creates or changes a rule. */
 export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormOptions) {
   const { alarmRules: text } = texts.value;
-  const { draft, show } = useDraft(appId, rule, watched);
+  const { draft, show } = useVehicleDraft(appId || undefined, toDraft(rule, watched));
   // A change of its geofence sets activeFrom.
   const saving = useSave(rule, (one) => JSON.stringify({ ...one, activeFrom: '' }));
   const { failure } = saving;
@@ -299,7 +282,7 @@ export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormO
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, fields)}
-        onTheirs={(theirs) => void show(theirs)}
+        onTheirs={(theirs) => show(toDraft(theirs, undefined))}
         onClose={onClose}
       />
     </Form>

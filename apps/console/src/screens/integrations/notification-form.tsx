@@ -1,5 +1,3 @@
-import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, Form, NumberInput, SelectField, TextInput } from '../../parts/forms/fields.tsx';
@@ -7,7 +5,7 @@ import { GroupField } from '../../parts/forms/group-field.tsx';
 import { TimeWindows, weekdays } from '../../parts/forms/time-windows.tsx';
 import { TimeZoneField } from '../../parts/forms/time-zone-field.tsx';
 import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
-import { nameVehicles, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
+import { useVehicleDraft, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { languages } from '../../texts/languages.ts';
@@ -153,21 +151,6 @@ function Escalation({ draft, failure, change, others }: PartOptions & { others: 
   );
 }
 
-/** Keeps the values of the form, with the plates of its vehicles once they are loaded. */
-function useDraft({ appId, notification, isPush = false }: FormOptions) {
-  const draft: Signal<NotificationDraft> = useSignal({ ...toDraft(notification), ...(isPush && { channel: 'push' }) });
-  const show = async (shown: Notification) => {
-    draft.value = toDraft(shown);
-    // If the plates cannot be loaded, the identifiers stay.
-    const vehicles = await nameVehicles(appId, shown.vehicleIds ?? []).catch(() => undefined);
-    if (vehicles) draft.value = { ...draft.value, vehicles };
-  };
-  useEffect(() => {
-    if (notification) void show(notification);
-  }, []);
-  return { draft, show: (shown: Notification) => void show(shown) };
-}
-
 /** Serializes the settings, without the state that every delivery changes. */
 const serializeChosen = (one: Notification): string => JSON.stringify([toBody(toDraft(one), one), one.target]);
 
@@ -227,9 +210,10 @@ function save(
 
 /** Creates or changes a notification. */
 export function NotificationForm(options: FormOptions) {
-  const { appId, notification, known, onClose } = options;
+  const { appId, notification, isPush = false, known, onClose } = options;
   const { notifications: text } = texts.value;
-  const { draft, show } = useDraft(options);
+  const initial: NotificationDraft = { ...toDraft(notification), ...(isPush && { channel: 'push' }) };
+  const { draft, show } = useVehicleDraft(appId, initial);
   const saving = useSave(notification, serializeChosen);
   const { failure } = saving;
   const change = (changed: Partial<NotificationDraft>) => assign(draft, { ...draft.value, ...changed });
@@ -270,7 +254,7 @@ export function NotificationForm(options: FormOptions) {
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, shownFields)}
-        onTheirs={show}
+        onTheirs={(theirs) => show(toDraft(theirs))}
         onClose={onClose}
       />
     </Form>

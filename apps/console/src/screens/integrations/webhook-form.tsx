@@ -1,11 +1,9 @@
-import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, Form } from '../../parts/forms/fields.tsx';
 import { GroupField } from '../../parts/forms/group-field.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { nameVehicles, type ScopeValue, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
+import { type ScopeValue, useVehicleDraft, VehicleScope } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { lookUp, texts } from '../../texts/texts.ts';
@@ -92,24 +90,6 @@ export function EventTypes({ patterns = eventPatterns, chosen, error, onChange }
   );
 }
 
-/** Keeps the values of the form, with the plates of its vehicles once they are loaded. */
-function useDraft(
-  appId: string,
-  webhook: Webhook | undefined,
-): { draft: Signal<Draft>; show: (shown: Webhook) => void } {
-  const draft = useSignal(toDraft(webhook));
-  const show = async (shown: Webhook) => {
-    draft.value = toDraft(shown);
-    // If the plates cannot be loaded, the identifiers stay.
-    const vehicles = await nameVehicles(appId, shown.vehicleIds ?? []).catch(() => undefined);
-    if (vehicles) draft.value = { ...draft.value, vehicles };
-  };
-  useEffect(() => {
-    if (webhook) void show(webhook);
-  }, []);
-  return { draft, show: (shown) => void show(shown) };
-}
-
 /** Serializes the members that a person sets, without those that every delivery changes. */
 const serializeChosen = ({ url, types, vehicleIds, groupId, disabledReason }: Webhook): string =>
   JSON.stringify({ url, types, vehicleIds, groupId, disabledReason });
@@ -137,7 +117,7 @@ interface WebhookFormOptions {
 /** Creates or changes a webhook. */
 export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormOptions) {
   const { webhooks: text } = texts.value;
-  const { draft, show } = useDraft(appId, webhook);
+  const { draft, show } = useVehicleDraft(appId, toDraft(webhook));
   const saving = useSave(webhook, serializeChosen);
   const { failure } = saving;
   const change = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
@@ -189,7 +169,7 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, ['url', 'types', 'vehicleIds'])}
-        onTheirs={show}
+        onTheirs={(theirs) => show(toDraft(theirs))}
         onClose={onClose}
       />
     </Form>

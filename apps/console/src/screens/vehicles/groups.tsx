@@ -1,5 +1,4 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { useAction } from '../../api/use-action.ts';
@@ -7,7 +6,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
 import { errorBeyond, errorOf, Form, SelectField, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
+import { type NamedVehicle, useVehicleDraft, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { ApplicationChoice, chosenApplication, headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, Heading, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -53,25 +52,6 @@ interface GroupFormOptions {
   readonly onClose: () => void;
 }
 
-/** Keeps the values of the form, and loads the plates of its vehicles. */
-function useDraft(appId: string, group: GroupWithVehicles | undefined) {
-  const draft = useSignal(draftOf(group));
-  const namePlates = async () => {
-    const ids = draft.value.vehicles.map(({ id }) => id);
-    // Show identifiers if the plates cannot be loaded.
-    const named = new Map((await nameVehicles(appId, ids).catch(() => [])).map((vehicle) => [vehicle.id, vehicle]));
-    // The form may have changed meanwhile.
-    const vehicles = draft.value.vehicles.map((vehicle) => named.get(vehicle.id) ?? vehicle);
-    draft.value = { ...draft.value, vehicles };
-  };
-  const show = (shown: GroupWithVehicles) => {
-    draft.value = draftOf(shown);
-    void namePlates();
-  };
-  useEffect(() => void namePlates(), []);
-  return { draft, show };
-}
-
 interface FieldsOptions extends Omit<GroupFormOptions, 'onClose'> {
   readonly draft: Signal<Draft>;
   readonly failure: CallFailure | undefined;
@@ -113,7 +93,7 @@ function GroupFields({ appId, groups, group, draft, failure }: FieldsOptions) {
 /** Creates or changes a group, with its vehicles. */
 function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
   const { groups: text } = texts.value;
-  const { draft, show } = useDraft(appId, group);
+  const { draft, show } = useVehicleDraft(appId, draftOf(group));
   const saving = useSave(group, ({ name, parentId, vehicleIds }) => JSON.stringify([name, parentId, vehicleIds]));
   // If a later step fails after the creation, a retry updates the group.
   const created = useSignal(group?.id);
@@ -147,7 +127,7 @@ function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
         saving={saving}
         describe={describe}
         failure={errorBeyond(saving.failure, ['name', 'vehicleIds'])}
-        onTheirs={show}
+        onTheirs={(theirs) => show(draftOf(theirs))}
         onClose={onClose}
       />
     </Form>
