@@ -30,7 +30,7 @@ function comparisons(
   const parameters = `from=${from.toISOString()}&until=${until.toISOString()}&limit=${limit}`;
   /** Plain SQL for the columns of the route, as JSON text. */
   const rowsAsJson = (condition: string, skipped: number): string => `select row_to_json(page)::text from (
-    select ${columns} from reading where ${condition} and time between '${from.toISOString()}' and '${until.toISOString()}'
+    select ${columns} from reading_in_units where ${condition} and time between '${from.toISOString()}' and '${until.toISOString()}'
     order by time, vehicle_id offset ${skipped} limit ${limit}) as page`;
   const all = `application_id = ${applicationId}`;
   return [

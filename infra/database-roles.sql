@@ -96,7 +96,7 @@ call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_regis
 grant select, insert, update, delete on idempotent_request to odograph_fleet, odograph_access, odograph_events;
 
 -- query: reads only
-grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
+grant select on vehicle, device_model, device_link, privacy_period, reading, reading_in_units, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
   alarm_rule, event, geofence, gbfs_system, can_database, place_address, mileage_entry to odograph_query;
@@ -105,7 +105,7 @@ grant select (id, device_id, received_at, payload_bytes, faults) on quarantine t
 -- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
-grant select on device_model, vehicle_grant, vehicle_purge, installation to odograph_ingest;
+grant select on reading_in_units, device_model, vehicle_grant, vehicle_purge, installation to odograph_ingest;
 grant update on vehicle_purge to odograph_ingest;
 grant execute on function raise_ingest_barrier() to odograph_ingest;
 grant select, insert, delete on pipeline_sample to odograph_ingest;
@@ -159,6 +159,7 @@ grant select, insert, update on can_redecoding to odograph_fleet;
 -- privacy deletes alarms that tell where a vehicle was
 grant select, update, delete on alarm to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
+grant select on reading_in_units to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
 -- entries of the mileage log are immutable; later entries replace them
@@ -170,7 +171,7 @@ grant execute on function raise_ingest_barrier(), erase_person(integer, text[], 
 call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,previous_app_key_sha256,password_hash}');
 call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256,claim_code_sha256}');
 grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
-grant select on vehicle, device_link, device_model, reading to odograph_access;
+grant select on vehicle, device_link, device_model, reading, reading_in_units to odograph_access;
 -- a booking locks its vehicle, and `select … for update` requires the privilege to update a column
 grant update (created_at) on vehicle to odograph_access;
 
@@ -195,7 +196,7 @@ grant select, insert, update, delete on report_schedule, sent_report, sent_repor
 grant select on mileage_entry to odograph_events;
 -- a new webhook locks its application, which requires the privilege to update a column
 grant update (created_at) on application to odograph_events;
-grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_change, vehicle_latest, trip,
+grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_in_units, reading_change, vehicle_latest, trip,
   trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
   to odograph_events;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;

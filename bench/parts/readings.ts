@@ -12,16 +12,16 @@ const cycle = 1440;
  * of time, as they would arrive.
  */
 const statement = `
-insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed, satellites,
-  ignition, movement, mileage, autonomy, soh, soc, current, voltage, energy, device_id, sequence, received_at)
+insert into reading (time, application_id, vehicle_id, latitude_e7, longitude_e7, angle, altitude, speed, satellites,
+  ignition, movement, mileage_metres, autonomy, soh, soc, current_milliamperes, voltage_millivolts, energy, device_id, sequence, received_at)
 select time, $1, vehicle_id,
-  round((48.8566 + sin(km / 9) / 8 + case when driving then random() / 20000 else 0 end)::numeric, 6),
-  round((2.3522 + cos(km / 11) / 6 + case when driving then random() / 20000 else 0 end)::numeric, 6),
+  round((48.8566 + sin(km / 9) / 8 + case when driving then random() / 20000 else 0 end)::numeric, 6) * 10000000,
+  round((2.3522 + cos(km / 11) / 6 + case when driving then random() / 20000 else 0 end)::numeric, 6) * 10000000,
   (km * 37)::integer % 360, 35 + round(20 * sin(km / 5)), case when driving then 25 + (random() * 45)::integer else 0 end,
   case when driving then 7 + (random() * 4)::integer else 9 end, driving, driving,
-  round((12345 + km)::numeric, 1), round(400 - km::numeric % 300), 97, round(90 - (km / 4)::numeric % 70),
-  case when driving then round((10 - random() * 60)::numeric, 1) else 0 end,
-  round((390 + case when driving then random() * 4 else 0 end)::numeric, 1), round(41 - (km / 8)::numeric % 30, 1),
+  round((12345 + km)::numeric, 1) * 1000, round(400 - km::numeric % 300), 97, round(90 - (km / 4)::numeric % 70),
+  case when driving then round((10 - random() * 60)::numeric, 1) * 1000 else 0 end,
+  round((390 + case when driving then random() * 4 else 0 end)::numeric, 1) * 1000, round(41 - (km / 8)::numeric % 30, 1),
   device_id, n, time + (200 + (random() * 400)::integer) * interval '1 millisecond'
 from (
   select $4::timestamptz + n * $8::integer * interval '1 second' as time, n, vehicle_id, device_id, n % ${cycle} < $7 as driving,

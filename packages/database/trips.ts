@@ -118,7 +118,7 @@ export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;
 
 /** Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. */
 export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null> => sql<number | null>`(
-  select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading
+  select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading_in_units as reading
   where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'
     and (reading.mileage is not null or reading.fleet ? 'mileage') order by reading.time desc limit 1)`;
 

@@ -199,7 +199,7 @@ type StoredRow = { vehicle_id: number; members: string };
 /** Selects readings of an interval by the keys of `source`, with a nested loop because the keys are few. */
 function readingsIn(interval: Interval, source: RawBuilder<unknown>, applicationId: number): RawBuilder<StoredRow> {
   return sql`select key.transaction_id, key.batch, key.time, key.vehicle_id, stored.members from ${source} as key
-    cross join lateral (select ${changeMembers} as members from reading
+    cross join lateral (select ${changeMembers} as members from reading_in_units as reading
       where reading.application_id = ${applicationId} and reading.vehicle_id = key.vehicle_id and reading.time = key.time
         and reading.time >= ${interval.from} and reading.time < ${interval.until} limit 1) as stored
     where key.time >= ${interval.from} and key.time < ${interval.until}`;

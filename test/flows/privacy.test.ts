@@ -181,7 +181,7 @@ const latitudeOf = async ({ id }: TestVehicle, condition: ReturnType<typeof sql>
   (
     await sql<{
       latitude: number | null;
-    }>`select latitude from reading where vehicle_id = ${Number(id)} and ${condition}`.execute(db)
+    }>`select latitude from reading_in_units where vehicle_id = ${Number(id)} and ${condition}`.execute(db)
   ).rows;
 
 describe('positions of a privacy interval', { timeout: 120_000 }, () => {

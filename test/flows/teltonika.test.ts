@@ -83,7 +83,7 @@ describe('a Teltonika device', () => {
     await device.write(wrapPacket(Buffer.concat([Buffer.from([8, 1]), record, Buffer.from([1])])));
     const stored = await eventually(async () => {
       const { rows } = await sql<object>`
-        select mileage, fleet, sensors from reading where vehicle_id = ${Number(id)}`.execute(platform.db);
+        select mileage, fleet, sensors from reading_in_units where vehicle_id = ${Number(id)}`.execute(platform.db);
       expect(rows).toHaveLength(1);
       return rows[0];
     });

@@ -101,7 +101,7 @@ describe('an upload in CBOR', () => {
       return rows.map(({ reason }) => reason);
     };
     await eventually(async () => expect(await faultsOf()).toEqual(['INVALID_VALUE', 'NOT_CBOR']));
-    const stored = await sql`select mileage, sequence, frames from reading
+    const stored = await sql`select mileage, sequence, frames from reading_in_units
       where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     expect(stored.rows).toEqual([
       { mileage: 5, sequence: 1, frames: null },

@@ -59,7 +59,7 @@ async function readPositions(db: Database, vehicleId: number, { start, end }: Tr
   const { rows } = await sql<TripPosition>`select extract(epoch from reading.time)::float8 as time, latitude, longitude,
       (select count(*) from privacy_period where privacy_period.vehicle_id = reading.vehicle_id
         and upper(privacy_period.period) <= reading.time)::integer as interval
-    from reading where vehicle_id = ${vehicleId} and time >= ${isoMicroseconds(start)}::timestamptz
+    from reading_in_units as reading where vehicle_id = ${vehicleId} and time >= ${isoMicroseconds(start)}::timestamptz
       and time <= ${isoMicroseconds(end)}::timestamptz
       and latitude is not null and longitude is not null
       and not ${readingIsPrivate}

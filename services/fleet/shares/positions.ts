@@ -44,7 +44,7 @@ async function readTrail(db: Database, share: OpenShare, after: string | undefin
       : sql`${shownFrom}::timestamptz`;
   const { rows } = await sql<TrailRow>`select distinct on (width_bucket) latitude, longitude,
       ${isoTime('reading.time', 'microseconds')} as time
-    from reading cross join lateral width_bucket(extract(epoch from time)::float8,
+    from reading_in_units as reading cross join lateral width_bucket(extract(epoch from time)::float8,
       extract(epoch from greatest(${from}, ${after}::timestamptz))::float8,
       extract(epoch from greatest(${from}, ${after}::timestamptz, coalesce(${until}, now())))::float8 + 1, ${maxPoints})
     where vehicle_id = ${vehicleId} and application_id = ${applicationId} and time >= ${from}

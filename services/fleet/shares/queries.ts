@@ -87,7 +87,7 @@ const metresFromPlace = sql`(2 * ${sql.lit(earthRadiusMetres)} * asin(least(1, s
     * sin(radians(reading.longitude - place_longitude) / 2) ^ 2))))`;
 /** Maximum lateness of a reading that ends a share while it is viewed; bounds the readings of each poll. */
 const maxLateness = sql.lit('1 hour');
-const hasArrived = sql<boolean>`(place_latitude is not null and exists (select from reading
+const hasArrived = sql<boolean>`(place_latitude is not null and exists (select from reading_in_units as reading
   where reading.vehicle_id = share.vehicle_id and ${metresFromPlace} <= place_radius_metres
     and reading.time >= greatest(shown_from, last_viewed_at - interval ${maxLateness})))`;
 const creatorIsOperator = sql<boolean>`exists (select from operator

@@ -222,7 +222,7 @@ const lineOf = (kind: string, row: Row): string => `${JSON.stringify({ kind, row
 /** Reads the readings behind a time, the oldest ones first. */
 async function readPage(db: Database, vehicleId: number, after: string) {
   const { rows } = await sql<{ row: Row; time: string }>`
-    select jsonb_strip_nulls(to_jsonb(reading)) - 'application_id' as row, time::text as time from reading
+    select jsonb_strip_nulls(to_jsonb(reading)) - 'application_id' as row, time::text as time from reading_in_units as reading
     where vehicle_id = ${vehicleId} and time > ${after}::timestamptz order by time limit ${pageReadings}`.execute(db);
   return rows;
 }

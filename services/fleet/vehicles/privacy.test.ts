@@ -23,14 +23,14 @@ const can = [
 const frames = [{ id: '18FEF300', data: '48123400' }];
 const sensors = [{ name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(1)] }];
 
-/** Stores a reading as ingest does, `seconds` from now, and makes it the latest state. */
+/** Stores a reading in both forms of ingest, `seconds` from now, and makes it the latest state. */
 async function storeReading(vehicle: { id: string; deviceId: string }, seconds: number): Promise<void> {
   const time = sql`now() + make_interval(secs => ${seconds})`;
   const location = JSON.stringify({ latitude: 48.1234, longitude: 2.51515, speed: 52 });
   const lists = [JSON.stringify(can), JSON.stringify(sensors)];
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed,
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude_e7, angle, altitude, speed,
       satellites, ignition, can, decoded_can, sensors, frames, device_id, received_at)
-    values (${time}, ${application.id}, ${Number(vehicle.id)}, 48.1234, 2.51515, 90, 35, 52, 9, true, ${lists[0]}::jsonb,
+    values (${time}, ${application.id}, ${Number(vehicle.id)}, 48.1234, 25151500, 90, 35, 52, 9, true, ${lists[0]}::jsonb,
       ${lists[0]}::jsonb, ${lists[1]}::jsonb, ${JSON.stringify(frames)}::jsonb, ${vehicle.deviceId}, now())`.execute(
     platform.db,
   );
@@ -74,7 +74,7 @@ describe('/v1/vehicle/privacy', () => {
     const { rows } =
       await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, decoded_can,
         sensors, frames, fleet
-      from reading where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
+      from reading_in_units where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     const [rpm] = can.slice(1);
     expect(rows).toEqual([
       expect.objectContaining({

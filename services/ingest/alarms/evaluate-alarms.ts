@@ -316,7 +316,7 @@ async function findReadings(
         jsonb_build_object('latitude', latitude, 'longitude', longitude, 'speed', speed) end,
       'status', jsonb_build_object('ignition', ignition, 'movement', movement),
       'electric', jsonb_build_object('soc', soc), 'can', ${sql.raw(allCanValues)}, 'fleet', fleet, 'alarms', alarms)) as reading
-    from reading
+    from reading_in_units as reading
     where vehicle_id = ${vehicleId} and time > ${instant(bounds.afterMicroseconds)}
       and time <= ${instant(bounds.untilMicroseconds)} and ${sql.raw(bounds.column)}
     order by time limit ${bounds.limit}`.execute(db);

@@ -269,7 +269,7 @@ async function* loadReadings(
 ): AsyncGenerator<TripReading[]> {
   for (let after = afterMicroseconds; ; ) {
     const bound = until === null ? sql`` : sql`and time <= ${instant(until)}`;
-    const { rows } = await sql<TripReading>`select ${readingColumns} from reading
+    const { rows } = await sql<TripReading>`select ${readingColumns} from reading_in_units as reading
       where vehicle_id = ${vehicleId} and time > ${instant(after)} ${bound}
       order by time limit ${sql.lit(pageSize)}`.execute(db);
     if (rows.length > 0) yield rows;

@@ -21,7 +21,7 @@ async function readings(vehicleId: string) {
   const { rows } = await sql<{ timestamp: string; ignition: unknown; mileage: unknown; soc: unknown }>`
     select extract(epoch from time)::text as timestamp, latitude, speed, ignition, mileage, soc,
       max_cell_temperature, can, sensors, fleet, alarms, frames, sequence
-    from reading where vehicle_id = ${Number(vehicleId)} order by time`.execute(platform.db);
+    from reading_in_units where vehicle_id = ${Number(vehicleId)} order by time`.execute(platform.db);
   return rows;
 }
 
@@ -255,7 +255,7 @@ describe('quarantine', () => {
     const vehicle = await createVehicle(platform.db, application);
     const constraint = `refuse_${vehicle.id}`;
     await sql`alter table reading add constraint ${sql.ref(constraint)}
-      check (vehicle_id <> ${sql.lit(Number(vehicle.id))} or mileage <> 666)`.execute(platform.db);
+      check (vehicle_id <> ${sql.lit(Number(vehicle.id))} or mileage_metres <> 666000)`.execute(platform.db);
     const times = Array.from({ length: 9 }, (_unused, index) => start + index);
     const list = times.map((timestamp, index) => ({ timestamp, status: { mileage: index === 6 ? 666 : index } }));
     await ingest(upload(vehicle.deviceId, list.slice(0, 2)), upload(vehicle.deviceId, list.slice(2)));

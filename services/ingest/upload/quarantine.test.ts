@@ -65,7 +65,9 @@ describe('invalid values', () => {
   };
   const readingsOf = async ({ id }: TestVehicle) => {
     const { rows } = await sql<{ ignition: boolean | null; mileage: number | null }>`
-      select ignition, mileage from reading where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+      select ignition, mileage from reading_in_units where vehicle_id = ${Number(id)} order by time`.execute(
+      platform.db,
+    );
     return rows;
   };
   const create = async () => createVehicle(platform.db, await createApplication(platform.db));
@@ -170,7 +172,7 @@ describe('a database error', () => {
     await sql`create or replace function public.${sql.ref(`fail_${suffix}`)}() returns trigger language plpgsql
       as ${sql.lit(`begin raise exception 'test' using errcode = '${state}'; end`)}`.execute(platform.db);
     await sql`create trigger ${sql.ref(`fail_${suffix}`)} before insert on reading for each row
-      when (new.vehicle_id = ${sql.lit(Number(vehicle.id))} and new.mileage = 666)
+      when (new.vehicle_id = ${sql.lit(Number(vehicle.id))} and new.mileage_metres = 666000)
       execute function public.${sql.ref(`fail_${suffix}`)}()`.execute(platform.db);
   }
   const recover = () => sql`drop trigger if exists ${sql.ref(`fail_${suffix}`)} on reading`.execute(platform.db);

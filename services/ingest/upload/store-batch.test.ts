@@ -5,6 +5,7 @@ import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Static } from 'typebox';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +42,7 @@ interface ReadingRow {
 
 async function readings({ id }: TestVehicle): Promise<ReadingRow[]> {
   const { rows } = await sql<ReadingRow>`select extract(epoch from time)::float8 as seconds, latitude, mileage, soc
-    from reading where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+    from reading_in_units where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
   return rows;
 }
 
@@ -66,6 +67,42 @@ describe('a batch of readings', () => {
     const receivedAtMs = Date.now();
     await storeReceived([receivedAtMs + 1, vehicle, at(30, 2)], [receivedAtMs, vehicle, at(30, 1)]);
     expect(await readings(vehicle)).toMatchObject([{ mileage: 2 }]);
+  });
+
+  it('has each value exactly as it was reported, whether a whole number of the smaller unit or not', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const value = (limit: number) =>
+      fc.oneof(
+        fc.double({ min: -limit, max: limit, noNaN: true }).map((double) => double + 0),
+        fc.tuple(fc.integer({ min: -limit, max: limit }), fc.nat(9)).map(([whole, digits]) => whole / 10 ** digits),
+      );
+    const values = fc.tuple(value(90), value(180), value(1e9), value(1e9), value(1e9));
+    const reported = fc.sample(values, 1000);
+    const list = reported.map(([latitude, longitude, mileage, current, voltage], second) => ({
+      timestamp: day + 1000 + second,
+      location: { latitude, longitude },
+      status: { mileage },
+      electric: { current, voltage },
+    }));
+    await store([vehicle, ...list]);
+    const { rows } = await sql<{ row: number[] }>`
+      select array[latitude, longitude, mileage, current, voltage] as row from reading_in_units
+      where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
+    expect(rows.map(({ row }) => row)).toEqual(reported);
+  });
+
+  it('replaces a value by a later one with more or fewer decimals', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const receivedAtMs = Date.now();
+    for (const [received, mileage] of [
+      [1, 1.5],
+      [3, 2 / 3],
+      [2, 2.5],
+      [4, 3.5],
+    ] as const) {
+      await storeReceived([receivedAtMs + received, vehicle, at(40, mileage)]);
+      expect(await readings(vehicle)).toMatchObject([{ mileage: mileage === 2.5 ? 2 / 3 : mileage }]);
+    }
   });
 
   it('is stored in compressed chunks, new and repeated readings alike', async () => {

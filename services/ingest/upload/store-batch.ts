@@ -185,14 +185,25 @@ const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'receiv
 const doubles = (...columns: string[]) => columns.map((name) => ({ name, type: 'double precision' }));
 const json = (...columns: string[]) => columns.map((name) => ({ name, type: 'jsonb' }));
 
+/** A value in two columns, of which at most one is not null. */
+const scaled = (name: string, double: string) => [
+  { name, type: 'integer', other: double },
+  { name: double, type: 'double precision', other: name },
+];
+
 /** The columns of `reading` outside its key, in the order of writeReading. */
-const readingColumns: readonly { name: string; type: string }[] = [
-  ...doubles('latitude', 'longitude', 'angle', 'altitude', 'speed'),
+const readingColumns: readonly { name: string; type: string; other?: string }[] = [
+  ...scaled('latitude_e7', 'latitude'),
+  ...scaled('longitude_e7', 'longitude'),
+  ...doubles('angle', 'altitude', 'speed'),
   { name: 'satellites', type: 'smallint' },
   { name: 'ignition', type: 'boolean' },
   { name: 'movement', type: 'boolean' },
-  ...doubles('mileage', 'autonomy', 'soh', 'soc', 'current', 'voltage', 'energy', 'max_energy'),
-  ...doubles('min_cell_voltage', 'max_cell_voltage'),
+  ...scaled('mileage_metres', 'mileage'),
+  ...doubles('autonomy', 'soh', 'soc'),
+  ...scaled('current_milliamperes', 'current'),
+  ...scaled('voltage_millivolts', 'voltage'),
+  ...doubles('energy', 'max_energy', 'min_cell_voltage', 'max_cell_voltage'),
   ...doubles('temperature', 'min_cell_temperature', 'max_cell_temperature'),
   ...doubles('lifetime_power_use', 'lifetime_charge_power'),
   ...json('can', 'sensors', 'fleet', 'alarms', 'frames', 'decoded_can'),
@@ -200,6 +211,16 @@ const readingColumns: readonly { name: string; type: string }[] = [
 ];
 const names = readingColumns.map(({ name }) => name);
 const columns = [...keyColumns, ...names];
+
+const maxInteger = 2 ** 31 - 1;
+
+/** Writes a value as a whole number of a smaller unit if that is exact, else as a double. */
+function writeScaled(rows: RowWriter, value: number | undefined, unitsPerOne: number): void {
+  const units = value === undefined ? undefined : Math.round(value * unitsPerOne);
+  const isExact = units !== undefined && units / unitsPerOne === value && Math.abs(units) <= maxInteger;
+  rows.integer(isExact ? units : undefined);
+  rows.double(isExact ? undefined : value);
+}
 
 /** Writes the row of a reading. Unrolled: a loop over the columns takes twice as long. */
 function writeReading(rows: RowWriter, linked: LinkedReading): void {
@@ -211,20 +232,20 @@ function writeReading(rows: RowWriter, linked: LinkedReading): void {
   rows.integer(linked.applicationId);
   rows.text(linked.deviceId);
   rows.timestamptz(linked.receivedAtMs * 1000);
-  rows.double(location?.latitude);
-  rows.double(location?.longitude);
+  writeScaled(rows, location?.latitude, 1e7);
+  writeScaled(rows, location?.longitude, 1e7);
   rows.double(location?.angle);
   rows.double(location?.altitude);
   rows.double(location?.speed ?? fleet?.speed);
   rows.smallint(location?.satellites);
   rows.boolean(status?.ignition);
   rows.boolean(status?.movement);
-  rows.double(status?.mileage);
+  writeScaled(rows, status?.mileage, 1000);
   rows.double(status?.autonomy);
   rows.double(electric?.soh);
   rows.double(electric?.soc);
-  rows.double(electric?.current);
-  rows.double(electric?.voltage);
+  writeScaled(rows, electric?.current, 1000);
+  writeScaled(rows, electric?.voltage, 1000);
   rows.double(electric?.energy);
   rows.double(electric?.maxEnergy);
   rows.double(electric?.minCellVoltage);
@@ -264,10 +285,17 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
+/** SQL of a column of the row `first`, or of `second` if the first one has no value. */
+function firstValue({ name, other }: (typeof readingColumns)[number], first: string, second: string): string {
+  if (other === undefined) return `coalesce(${first}.${name}, ${second}.${name})`;
+  return `case when ${first}.${name} is not null or ${first}.${other} is not null
+    then ${first}.${name} else ${second}.${name} end`;
+}
+
 /** The value received later wins; null never replaces a value. */
-function mergedValue(name: string): string {
+function mergedValue(column: (typeof readingColumns)[number]): string {
   return `case when excluded.received_at >= reading.received_at
-    then coalesce(excluded.${name}, reading.${name}) else coalesce(reading.${name}, excluded.${name}) end`;
+    then ${firstValue(column, 'excluded', 'reading')} else ${firstValue(column, 'reading', 'excluded')} end`;
 }
 
 /**
@@ -283,9 +311,9 @@ from unnest($1::integer[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[]
   ${readingColumns.map(({ type }, index) => `$${index + 6}::${type}[]`).join(', ')})
   as incoming (vehicle_id, time_us, application_id, device_id, received_us, ${names.join(', ')})
 on conflict (vehicle_id, time) do update set
-  ${names.map((name) => `${name} = ${mergedValue(name)}`).join(',\n  ')},
+  ${readingColumns.map((column) => `${column.name} = ${mergedValue(column)}`).join(',\n  ')},
   received_at = greatest(reading.received_at, excluded.received_at)
-where (${names.map(mergedValue).join(',\n  ')})
+where (${readingColumns.map(mergedValue).join(',\n  ')})
   is distinct from (${names.map((name) => `reading.${name}`).join(', ')})
 returning application_id, vehicle_id, time)
 insert into reading_change (application_id, vehicle_ids, times)

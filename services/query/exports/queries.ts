@@ -75,7 +75,7 @@ export function selectReadings<Row extends ExportRow>(
   const start = after === undefined ? sql`>= ${instant(from)}` : sql`> ${instant(BigInt(after))}`;
   const position = needsPosition ? sql`and reading.latitude is not null and reading.longitude is not null` : sql``;
   return sql<Row>`
-    select (extract(epoch from reading.time) * 1000000)::bigint as key, ${columns} from reading
+    select (extract(epoch from reading.time) * 1000000)::bigint as key, ${columns} from reading_in_units as reading
     where reading.application_id = ${caller.applicationId} and reading.vehicle_id = ${vehicleId}
       and reading.time ${start} and reading.time < ${instant(until)} ${position} order by reading.time`;
 }

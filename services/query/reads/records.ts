@@ -173,7 +173,7 @@ export async function readNewest(
         'status', ${unlessEmpty(sql`jsonb_build_object(${object(readingFields.status)})`)},
         'electric', ${unlessEmpty(sql`jsonb_build_object(${object(readingFields.electric)})`)},
         'can', ${sql.raw(allCanValues)}, 'sensors', sensors, 'fleet', fleet, 'alarms', alarms)) as reading
-    from reading where vehicle_id = ${vehicleId} and ${isEarlier}
+    from reading_in_units as reading where vehicle_id = ${vehicleId} and ${isEarlier}
     order by time desc limit ${limit}::integer`.execute(db);
   return rows.map(({ reading }) => reading);
 }

@@ -109,7 +109,7 @@ async function readReadings(db: Database, request: SeriesRequest): Promise<Serie
   const { fields, points } = request;
   // Without an order, the scan ends at the limit, however many readings the interval has.
   const { rows } = await sql<{ [value: `value_${number}`]: number | null; at: string }>`
-    select ${microseconds(sql`time`)} as at, taken.* from (select reading.time, ${valuesOf(fields)} from reading
+    select ${microseconds(sql`time`)} as at, taken.* from (select reading.time, ${valuesOf(fields)} from reading_in_units as reading
       where ${isWithin(request)} limit ${points + 1}::integer) as taken`.execute(db);
   if (rows.length > points) return undefined;
   const sorted = rows.sort((one, other) => Number(one.at) - Number(other.at));
@@ -175,7 +175,7 @@ export async function readBuckets(db: Database, request: SeriesRequest, share = 
   const length = ceilingOf(until - from, points);
   // Otherwise PostgreSQL would read JSON again for each aggregate.
   const fence = fields.some(({ isJson }) => isJson) ? sql`offset 0` : sql``;
-  const all = sql`select reading.time, ${valuesOf(fields)} from reading where ${isWithin(request)} ${fence}`;
+  const all = sql`select reading.time, ${valuesOf(fields)} from reading_in_units as reading where ${isWithin(request)} ${fence}`;
   const { rows } = await sql<{ [value: `value_${number}`]: Bucket }>`
     select date_bin(${interval(length)}, time, ${instant(from)}) as bucket, ${aggregates(fields)} from (${share < 1 ? selectSample(request, length, share) : all}) as taken
     group by bucket order by bucket`.execute(db);
@@ -203,7 +203,7 @@ function selectSample({ vehicleId, fields, from, until, points }: SeriesRequest,
   // would decompress the whole chunk.
   return sql`select sample.* from generate_series(0, ${Number((until - from - 1n) / distance)}::integer) as window_number
     cross join lateral (select ${instant(from)} + window_number * ${interval(distance)} as start) as of_window
-    cross join lateral (select reading.time, ${valuesOf(fields)} from reading
+    cross join lateral (select reading.time, ${valuesOf(fields)} from reading_in_units as reading
       where reading.vehicle_id = ${vehicleId} and reading.time >= of_window.start
         and reading.time < of_window.start + ${interval(length)} and reading.time < ${instant(until)} offset 0) as sample`;
 }
@@ -233,12 +233,12 @@ async function findFields(db: Database, vehicleId: number): Promise<string[]> {
   const can = sql`${sql.raw(allCanValues)} as can`;
   const { rows } = await sql<{ columns: boolean[]; can: string[]; sensors: [string, string][] }>`
     with sample as materialized (
-      (select ${sql.join(columns)}, ${can}, sensors from reading where vehicle_id = ${vehicleId}
+      (select ${sql.join(columns)}, ${can}, sensors from reading_in_units as reading where vehicle_id = ${vehicleId}
         and time <= ${until}::timestamptz and time > ${until}::timestamptz - interval '7 days'
         order by time desc limit ${newestReadings}::integer)
       union all
       select taken.* from generate_series(0, ${fieldWindows - 1}::integer) as window_number
-      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, ${can}, sensors from reading
+      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, ${can}, sensors from reading_in_units as reading
         where vehicle_id = ${vehicleId}
           and time >= ${from}::timestamptz + window_number * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer
           and time <= ${from}::timestamptz + (window_number + 1) * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer

@@ -27,7 +27,7 @@ async function* readTrack(db: Database, vehicleId: number, trip: TripTimes): Asy
   let after = trip.start - 1n;
   for (;;) {
     const { rows } = await sql<Omit<TrackPoint, 'time'> & { time_us: string }>`
-      select (extract(epoch from time) * 1000000)::bigint::text as time_us, latitude, longitude, altitude from reading
+      select (extract(epoch from time) * 1000000)::bigint::text as time_us, latitude, longitude, altitude from reading_in_units as reading
       where vehicle_id = ${vehicleId} and time > ${isoMicroseconds(after)}::timestamptz
         and time <= ${isoMicroseconds(trip.end)}::timestamptz and latitude is not null and longitude is not null
       order by time limit ${pointsPerPage}`.execute(db);

@@ -181,7 +181,7 @@ export function readPage(
   // Because of the subquery, PostgreSQL sorts rows, not their JSON, which would exceed work_mem.
   const query = sql<ReadingRow>`
     select reading.vehicle_id, ${members} as members from (
-      select * from reading where ${isSelected(scope, interval)} order by ${order} limit ${limit}
+      select * from reading_in_units as reading where ${isSelected(scope, interval)} order by ${order} limit ${limit}
     ) as reading order by ${order}`;
   return readBatch(db, query, writeReading(scope), bytes, send);
 }
@@ -217,7 +217,7 @@ async function readRemaining(
       ${part.map(({ vehicleId }) => vehicleId)}::integer[], ${part.map(({ time }) => String(time))}::bigint[])
       with ordinality as key (vehicle_id, microseconds, place)
     cross join lateral (
-      select reading.vehicle_id, ${members} as members from reading where ${scope.condition}
+      select reading.vehicle_id, ${members} as members from reading_in_units as reading where ${scope.condition}
         and reading.vehicle_id = key.vehicle_id and reading.time = timestamptz 'epoch' + key.microseconds * interval '1 microsecond'
         and reading.time >= ${instant(first.time)} and reading.time <= ${instant(last.time)} limit 1) as stored
     order by key.place`;
