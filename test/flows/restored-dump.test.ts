@@ -37,7 +37,7 @@ async function execute(url: string, ...statements: string[]): Promise<unknown[]>
   }
 }
 
-/** Fills a database with readings of nine days, two of them compressed, that its change feed and counts know. */
+/** Fills a database with readings of nine days, seven of them compressed, that its change feed and counts know. */
 async function fill(url: string): Promise<TestApplication> {
   await migrate(url);
   const db = openDatabase({ url, name: 'test', size: 1 });
@@ -53,7 +53,7 @@ async function fill(url: string): Promise<TestApplication> {
           select vehicle_id, time, application_id, 1 from stored)
       insert into reading_change (application_id, vehicle_ids, times)
         select application_id, array_agg(vehicle_id), array_agg(time) from stored group by 1`.execute(db);
-    await sql`select compress_chunk(show_chunks('reading', older_than => timestamptz '2026-01-03'))`.execute(db);
+    await sql`select compress_chunk(show_chunks('reading', older_than => timestamptz '2026-01-08'))`.execute(db);
     return owner;
   } finally {
     await db.destroy();
