@@ -144,8 +144,8 @@ interface UploadProcessing {
 export const jobsPerBatch = 32;
 /** Bytes of uploads in one batch. */
 const maxBatchBytes = 1024 ** 2;
-/** Smaller, so that live uploads never wait long for a connection. */
-const maxLateBatchBytes = 256 * 1024;
+/** Smaller, so that live uploads never wait long behind it; large enough that two transactions share it. */
+const maxLateBatchBytes = 512 * 1024;
 /**
  * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
