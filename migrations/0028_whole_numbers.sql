@@ -1,6 +1,6 @@
--- The values that change with every reading, as whole numbers: TimescaleDB compresses their differences, which takes a fraction
--- of a double. A value with more decimals, or beyond the range of an integer, and all values that older versions stored are in
--- the double columns; at most one of the two is not null.
+-- Values that differ in nearly every reading, as integers: TimescaleDB compresses the differences of integers to a fraction of
+-- what doubles take. The double columns keep values with more decimals or beyond the range of an integer, and all values that
+-- older versions stored; at most one column of each pair is not null.
 alter table reading
   -- degrees × 10⁷, about a centimetre
   add column latitude_e7 integer,
@@ -9,7 +9,8 @@ alter table reading
   add column current_milliamperes integer,
   add column voltage_millivolts integer;
 
--- The readings in the units of the interface; read values from here. The division returns exactly the double that was reported.
+-- Readings in the units of the interface, for every query that needs one of these values. The division returns exactly the
+-- double that was reported.
 create view reading_in_units as
   select time, application_id, vehicle_id,
     coalesce(latitude_e7 / 1e7::double precision, latitude) as latitude,

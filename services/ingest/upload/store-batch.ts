@@ -185,7 +185,7 @@ const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'receiv
 const doubles = (...columns: string[]) => columns.map((name) => ({ name, type: 'double precision' }));
 const json = (...columns: string[]) => columns.map((name) => ({ name, type: 'jsonb' }));
 
-/** A value in two columns, of which at most one is not null. */
+/** The two columns of a value, at most one of which is not null (migrations/0028_whole_numbers.sql). */
 const scaled = (name: string, double: string) => [
   { name, type: 'integer', other: double },
   { name: double, type: 'double precision', other: name },
@@ -214,7 +214,7 @@ const columns = [...keyColumns, ...names];
 
 const maxInteger = 2 ** 31 - 1;
 
-/** Writes a value as a whole number of a smaller unit if that is exact, else as a double. */
+/** Writes the two columns of a value: an integer of a smaller unit if that is exact, else a double. */
 function writeScaled(rows: RowWriter, value: number | undefined, unitsPerOne: number): void {
   const units = value === undefined ? undefined : Math.round(value * unitsPerOne);
   const isExact = units !== undefined && units / unitsPerOne === value && Math.abs(units) <= maxInteger;
@@ -285,7 +285,7 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
-/** SQL of a column of the row `first`, or of `second` if the first one has no value. */
+/** Builds SQL for a column of the row `first`, or of `second` if the value is null in `first`. */
 function firstValue({ name, other }: (typeof readingColumns)[number], first: string, second: string): string {
   if (other === undefined) return `coalesce(${first}.${name}, ${second}.${name})`;
   return `case when ${first}.${name} is not null or ${first}.${other} is not null
