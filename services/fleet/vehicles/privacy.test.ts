@@ -23,7 +23,7 @@ const can = [
 const frames = [{ id: '18FEF300', data: '48123400' }];
 const sensors = [{ name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(1)] }];
 
-/** Stores a reading `seconds` from now, with a position in both forms that ingest uses, and makes it the latest state. */
+/** Stores a reading `seconds` from now, its latitude as a double, its longitude as an integer; it is the latest state. */
 async function storeReading(vehicle: { id: string; deviceId: string }, seconds: number): Promise<void> {
   const time = sql`now() + make_interval(secs => ${seconds})`;
   const location = JSON.stringify({ latitude: 48.1234, longitude: 2.51515, speed: 52 });

@@ -144,7 +144,7 @@ interface UploadProcessing {
 export const jobsPerBatch = 32;
 /** Bytes of uploads in one batch. */
 const maxBatchBytes = 1024 ** 2;
-/** Smaller, so that live uploads never wait long behind it; large enough that two transactions share it. */
+/** Smaller, so that live uploads rarely wait long for a late batch; large enough to be divided into two transactions. */
 const maxLateBatchBytes = 512 * 1024;
 /**
  * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is

@@ -75,12 +75,19 @@ describe('a position in a privacy interval', () => {
     expect(await tablesWith('141421350')).toContain('reading');
     expect(await tablesWith('173205080')).toContain('reading');
     expect(await tablesWith('17.320508')).toContain('vehicle_latest');
-    const { rows } = await sql`select latitude, speed, mileage, can, frames from reading_in_units
+    const { rows } = await sql`select latitude, longitude, speed, mileage, can, frames from reading_in_units
       where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     expect(rows).toMatchObject([
       { latitude: 14.142135, speed: 52, frames: [{ id: '18FEF300', data: '27182818' }] },
-      { latitude: null, speed: 52, mileage: 100, frames: null, can: [{ key: 'engine_rpm', value: '2100' }] },
-      { latitude: null, speed: 52, frames: null },
+      {
+        latitude: null,
+        longitude: null,
+        speed: 52,
+        mileage: 100,
+        frames: null,
+        can: [{ key: 'engine_rpm', value: '2100' }],
+      },
+      { latitude: null, longitude: null, speed: 52, frames: null },
       { latitude: 17.320508, speed: 52 },
     ]);
   });

@@ -69,7 +69,7 @@ describe('a batch of readings', () => {
     expect(await readings(vehicle)).toMatchObject([{ mileage: 2 }]);
   });
 
-  it('has each value exactly as it was reported, whether a whole number of the smaller unit or not', async () => {
+  it('keeps every value exactly, as an integer or as a double', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const value = (limit: number) =>
       fc.oneof(
@@ -91,7 +91,7 @@ describe('a batch of readings', () => {
     expect(rows.map(({ row }) => row)).toEqual(reported);
   });
 
-  it('replaces a value by a later one with more or fewer decimals', async () => {
+  it('replaces a value with a later one, whichever column holds it', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const receivedAtMs = Date.now();
     for (const [received, mileage] of [

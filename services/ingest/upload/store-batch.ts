@@ -214,7 +214,7 @@ const columns = [...keyColumns, ...names];
 
 const maxInteger = 2 ** 31 - 1;
 
-/** Writes the two columns of a value: an integer of a smaller unit if that is exact, else a double. */
+/** Writes the two columns of a value: an integer of a smaller unit if the conversion is exact, else a double. */
 function writeScaled(rows: RowWriter, value: number | undefined, unitsPerOne: number): void {
   const units = value === undefined ? undefined : Math.round(value * unitsPerOne);
   const isExact = units !== undefined && units / unitsPerOne === value && Math.abs(units) <= maxInteger;
@@ -285,7 +285,7 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
-/** Builds SQL for a column of the row `first`, or of `second` if the value is null in `first`. */
+/** Builds SQL for a column of the row `first`, or of `second` if `first` has no value in it or, for a pair, in either. */
 function firstValue({ name, other }: (typeof readingColumns)[number], first: string, second: string): string {
   if (other === undefined) return `coalesce(${first}.${name}, ${second}.${name})`;
   return `case when ${first}.${name} is not null or ${first}.${other} is not null
