@@ -196,8 +196,8 @@ grant select, insert, update, delete on report_schedule, sent_report, sent_repor
 grant select on mileage_entry to odograph_events;
 -- a new webhook locks its application, which requires the privilege to update a column
 grant update (created_at) on application to odograph_events;
-grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_in_units, reading_change, vehicle_latest, trip,
-  trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
+grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_in_units, reading_change,
+  vehicle_latest, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
   to odograph_events;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
 -- addresses

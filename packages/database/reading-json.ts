@@ -182,7 +182,7 @@ const fragment = (...parts: readonly (readonly Part[])[]): RawBuilder<string> =>
 /** The member `"vehicle":{…}`; needs the table vehicle. */
 export const vehicleMember = fragment(vehicle);
 
-/** Members behind the vehicle in a reading of a history; needs the table reading. */
+/** Members behind the vehicle in a reading of a history; needs `reading_in_units as reading`. */
 export const historyMembers = fragment(
   reading.timestamp,
   reading.location,
@@ -191,7 +191,7 @@ export const historyMembers = fragment(
   reading.sensors,
 );
 
-/** Members behind the vehicle in a reading of a customcan history; needs the table reading. */
+/** Members behind the vehicle in a reading of a customcan history; needs `reading_in_units as reading`. */
 export const customCanMembers = fragment(
   reading.timestamp,
   reading.location,
@@ -200,7 +200,7 @@ export const customCanMembers = fragment(
   reading.sensors,
 );
 
-/** Members behind the vehicle in a reading of the change feed; needs the table reading. */
+/** Members behind the vehicle in a reading of the change feed; needs `reading_in_units as reading`. */
 export const changeMembers = fragment(
   reading.timestamp,
   reading.location,

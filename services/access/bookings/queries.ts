@@ -187,10 +187,10 @@ export async function observe(
   start: Date,
 ): Promise<{ observed: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
   const { rows } = await sql<Observation & { isSince: boolean }>`
-    select true as "isSince", ignition, movement, latitude, longitude from reading_in_units as reading
+    select true as "isSince", ignition, movement, latitude, longitude from reading_in_units
     where vehicle_id = ${vehicleId} and time >= ${start}
     union all
-    (select false, null, null, latitude, longitude from reading_in_units as reading
+    (select false, null, null, latitude, longitude from reading_in_units
     where vehicle_id = ${vehicleId} and time < ${start} and time >= ${start}::timestamptz - interval '1 day'
       and latitude is not null and longitude is not null
     order by time desc limit 1)`.execute(db);

@@ -117,7 +117,8 @@ const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
 async function clearReadings(db: Database, vehicleId: number, from: string): Promise<number> {
   const { rows } = await sql<{ cleared: number }>`
     with cleared as (
-      update reading set latitude = null, longitude = null, latitude_e7 = null, longitude_e7 = null, angle = null, altitude = null, satellites = null, frames = null,
+      update reading set latitude = null, longitude = null, latitude_e7 = null, longitude_e7 = null,
+        angle = null, altitude = null, satellites = null, frames = null,
         can = ${withoutPositionData(sql`can`)}, decoded_can = ${withoutPositionData(sql`decoded_can`)},
         sensors = ${withoutPositionSensors(sql`sensors`)},
         fleet = ${withSpeed(sql`fleet`, sql`speed`)}

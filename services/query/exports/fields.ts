@@ -9,7 +9,7 @@ import { columnOf, numberPattern, parseKeyField } from '../shared/fields.ts';
 export interface ExportField {
   readonly name: string;
   readonly type: 'number' | 'boolean' | 'text' | 'json';
-  /** SQL of its value in the table reading, null where it has none: text for `json`. */
+  /** SQL of its value in `reading_in_units as reading`, null where it has none: text for `json`. */
   readonly value: RawBuilder<unknown>;
 }
 

@@ -27,8 +27,8 @@ async function* readTrack(db: Database, vehicleId: number, trip: TripTimes): Asy
   let after = trip.start - 1n;
   for (;;) {
     const { rows } = await sql<Omit<TrackPoint, 'time'> & { time_us: string }>`
-      select (extract(epoch from time) * 1000000)::bigint::text as time_us, latitude, longitude, altitude from reading_in_units as reading
-      where vehicle_id = ${vehicleId} and time > ${isoMicroseconds(after)}::timestamptz
+      select (extract(epoch from time) * 1000000)::bigint::text as time_us, latitude, longitude, altitude
+      from reading_in_units where vehicle_id = ${vehicleId} and time > ${isoMicroseconds(after)}::timestamptz
         and time <= ${isoMicroseconds(trip.end)}::timestamptz and latitude is not null and longitude is not null
       order by time limit ${pointsPerPage}`.execute(db);
     const points = rows.map(({ time_us, ...point }) => ({ time: BigInt(time_us), ...point }));

@@ -235,8 +235,8 @@ export async function readPositions(
   vehicleId: number,
   { from, until }: SeriesInterval,
 ): Promise<TrailPosition[]> {
-  const located = sql`from reading_in_units as reading where vehicle_id = ${vehicleId} and time >= ${instant(from)} and time < ${instant(until)}
-    and latitude is not null and longitude is not null`;
+  const located = sql`from reading_in_units where vehicle_id = ${vehicleId} and time >= ${instant(from)}
+    and time < ${instant(until)} and latitude is not null and longitude is not null`;
   const all =
     await sql<TrailPosition>`select extract(epoch from time)::float8 as time, latitude, longitude, speed, angle
     ${located} limit ${maxPositions + 1}::integer`.execute(db);

@@ -26,7 +26,7 @@ export function unitOf(field: string, unitsByKey: ReadonlyMap<string, string>): 
 /** A field of a reading: a column, a key of the CAN data, or a key of a sensor. */
 export interface Field {
   readonly name: string;
-  /** SQL of its value in the table reading, as a number; null where it has none. */
+  /** SQL of its value in `reading_in_units as reading`, as a number; null where it has none. */
   readonly value: RawBuilder<number | null>;
   /** Whether it is read from JSON, which costs much more than a column. */
   readonly isJson: boolean;
