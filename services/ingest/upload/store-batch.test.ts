@@ -91,6 +91,25 @@ describe('a batch of readings', () => {
     expect(rows.map(({ row }) => row)).toEqual(reported);
   });
 
+  it('is no change when repeated, whichever columns hold its values; another value is', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const reading = { ...at(50, 1.5), location: { latitude: 48.1, longitude: 2 / 3 } };
+    const countChanges = async () => {
+      const { rows } = await sql<{ count: number }>`select count(*)::integer from reading_change
+        where ${Number(vehicle.id)} = any (vehicle_ids)`.execute(platform.db);
+      return rows[0]?.count;
+    };
+    await store([vehicle, reading]);
+    // As versions before 0028_whole_numbers.sql stored it.
+    await sql`update reading set latitude_e7 = null, latitude = 48.1, mileage_metres = null, mileage = 1.5
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    await store([vehicle, reading]);
+    expect(await countChanges()).toBe(1);
+    await store([vehicle, { ...reading, ...at(50, 1.25) }]);
+    expect(await countChanges()).toBe(2);
+    expect(await readings(vehicle)).toMatchObject([{ latitude: 48.1, mileage: 1.25 }]);
+  });
+
   it('replaces a value with a later one, whichever column holds it', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const receivedAtMs = Date.now();

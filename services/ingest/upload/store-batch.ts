@@ -182,33 +182,43 @@ function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadIn
 
 const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'received_at'];
 
-const doubles = (...columns: string[]) => columns.map((name) => ({ name, type: 'double precision' }));
-const json = (...columns: string[]) => columns.map((name) => ({ name, type: 'jsonb' }));
+/** A value of a reading, in one column or in a pair of which at most one is not null (migrations/0028_whole_numbers.sql). */
+interface StoredValue {
+  columns: readonly { name: string; type: string }[];
+  /** SQL for the value in a row, in the unit of the interface. */
+  of(row: string): string;
+}
 
-/** The two columns of a value, at most one of which is not null (migrations/0028_whole_numbers.sql). */
-const scaled = (name: string, double: string) => [
-  { name, type: 'integer', other: double },
-  { name: double, type: 'double precision', other: name },
-];
+const plain = (type: string, ...names: string[]): StoredValue[] =>
+  names.map((name) => ({ columns: [{ name, type }], of: (row) => `${row}.${name}` }));
+const doubles = (...names: string[]) => plain('double precision', ...names);
 
-/** The columns of `reading` outside its key, in the order of writeReading. */
-const readingColumns: readonly { name: string; type: string; other?: string }[] = [
-  ...scaled('latitude_e7', 'latitude'),
-  ...scaled('longitude_e7', 'longitude'),
+const scaled = (integer: string, double: string, unitsPerOne: number): StoredValue => ({
+  columns: [
+    { name: integer, type: 'integer' },
+    { name: double, type: 'double precision' },
+  ],
+  of: (row) => `coalesce(${row}.${integer} / ${unitsPerOne}::double precision, ${row}.${double})`,
+});
+
+/** The values of `reading` outside its key, in the order of writeReading. */
+const readingValues: readonly StoredValue[] = [
+  scaled('latitude_e7', 'latitude', 1e7),
+  scaled('longitude_e7', 'longitude', 1e7),
   ...doubles('angle', 'altitude', 'speed'),
-  { name: 'satellites', type: 'smallint' },
-  { name: 'ignition', type: 'boolean' },
-  { name: 'movement', type: 'boolean' },
-  ...scaled('mileage_metres', 'mileage'),
+  ...plain('smallint', 'satellites'),
+  ...plain('boolean', 'ignition', 'movement'),
+  scaled('mileage_metres', 'mileage', 1000),
   ...doubles('autonomy', 'soh', 'soc'),
-  ...scaled('current_milliamperes', 'current'),
-  ...scaled('voltage_millivolts', 'voltage'),
+  scaled('current_milliamperes', 'current', 1000),
+  scaled('voltage_millivolts', 'voltage', 1000),
   ...doubles('energy', 'max_energy', 'min_cell_voltage', 'max_cell_voltage'),
   ...doubles('temperature', 'min_cell_temperature', 'max_cell_temperature'),
   ...doubles('lifetime_power_use', 'lifetime_charge_power'),
-  ...json('can', 'sensors', 'fleet', 'alarms', 'frames', 'decoded_can'),
-  { name: 'sequence', type: 'bigint' },
+  ...plain('jsonb', 'can', 'sensors', 'fleet', 'alarms', 'frames', 'decoded_can'),
+  ...plain('bigint', 'sequence'),
 ];
+const readingColumns = readingValues.flatMap((value) => value.columns);
 const names = readingColumns.map(({ name }) => name);
 const columns = [...keyColumns, ...names];
 
@@ -285,22 +295,23 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
-/** Builds SQL for a column of the row `first`, or of `second` if `first` has no value in it or, for a pair, in either. */
-function firstValue({ name, other }: (typeof readingColumns)[number], first: string, second: string): string {
-  if (other === undefined) return `coalesce(${first}.${name}, ${second}.${name})`;
-  return `case when ${first}.${name} is not null or ${first}.${other} is not null
-    then ${first}.${name} else ${second}.${name} end`;
-}
+/**
+ * Builds SQL that chooses between the incoming row and the stored one for a value: the one received later wins, and null
+ * never replaces a value.
+ * @param of SQL for what is taken from a row: the value or one of its columns
+ */
+const merged = (value: StoredValue, of: (row: string) => string): string =>
+  `case when case when excluded.received_at >= reading.received_at
+    then ${value.of('excluded')} is not null else ${value.of('reading')} is null end
+  then ${of('excluded')} else ${of('reading')} end`;
 
-/** The value received later wins; null never replaces a value. */
-function mergedValue(column: (typeof readingColumns)[number]): string {
-  return `case when excluded.received_at >= reading.received_at
-    then ${firstValue(column, 'excluded', 'reading')} else ${firstValue(column, 'reading', 'excluded')} end`;
-}
+const mergedColumns = readingValues.flatMap((value) =>
+  value.columns.map(({ name }) => `${name} = ${merged(value, (row) => `${row}.${name}`)}`),
+);
 
 /**
  * Inserts or merges, one row for each vehicle and device time, and adds what changed to the change feed. A repeated upload
- * changes nothing, not even the row version, so it does not reappear in the feed.
+ * changes nothing, not even the row version, so it does not reappear in the feed, whichever columns hold its values.
  */
 const mergeStatement = `
 with stored as (
@@ -311,10 +322,10 @@ from unnest($1::integer[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[]
   ${readingColumns.map(({ type }, index) => `$${index + 6}::${type}[]`).join(', ')})
   as incoming (vehicle_id, time_us, application_id, device_id, received_us, ${names.join(', ')})
 on conflict (vehicle_id, time) do update set
-  ${readingColumns.map((column) => `${column.name} = ${mergedValue(column)}`).join(',\n  ')},
+  ${mergedColumns.join(',\n  ')},
   received_at = greatest(reading.received_at, excluded.received_at)
-where (${readingColumns.map(mergedValue).join(',\n  ')})
-  is distinct from (${names.map((name) => `reading.${name}`).join(', ')})
+where (${readingValues.map((value) => merged(value, value.of)).join(',\n  ')})
+  is distinct from (${readingValues.map(({ of }) => of('reading')).join(', ')})
 returning application_id, vehicle_id, time)
 insert into reading_change (application_id, vehicle_ids, times)
 select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`;
