@@ -47,8 +47,8 @@ export async function storeSeries(
     count,
   }: { applicationId: number; vehicleId: string; start: string; count: number },
 ): Promise<void> {
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, mileage, device_id, received_at)
-    select ${start}::timestamptz + n * interval '1 second', ${applicationId}, ${vehicleId}::integer, 48, 2, n, 'test', now()
+  await sql`insert into reading (time, application_id, vehicle_id, latitude_e7, longitude_e7, mileage_metres, device_id, received_at)
+    select ${start}::timestamptz + n * interval '1 second', ${applicationId}, ${vehicleId}::integer, 480000000, 20000000, n * 1000, 'test', now()
     from generate_series(0, ${count} - 1) as n`.execute(db);
   await markHours(db, applicationId);
 }

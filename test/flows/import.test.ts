@@ -67,10 +67,10 @@ async function historyOf({ id }: TestVehicle, count: number): Promise<{ timestam
 
 /** Stores three months of readings, with every kind of value. */
 async function storeHistory(count: number): Promise<void> {
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, altitude, angle, speed, satellites,
+  await sql`insert into reading (time, application_id, vehicle_id, latitude_e7, longitude, altitude, angle, speed, satellites,
       ignition, movement, mileage, autonomy, soc, temperature, can, sensors, device_id, received_at)
     select '2024-03-01T00:00:00.000001Z'::timestamptz + n * interval '1 hour', ${application.id}, ${vehicle.id}::integer,
-      case when n % 5 > 0 then 48.1 + n / 1e7 end, case when n % 5 > 0 then -0.0000001 * n end, 35.5, n % 360, 12.25, 7,
+      case when n % 5 > 0 then 481000000 + n end, case when n % 5 > 0 then -0.0000001 * n end, 35.5, n % 360, 12.25, 7,
       n % 2 = 0, case when n % 3 = 0 then true end, n / 7.0, null, n % 100, -3.5,
       jsonb_build_array(jsonb_build_object('key', 'note', 'value', 'a "b", c' || chr(10) || '=' || n)),
       '[{"name": "cargo", "data": [{"key": "temperature", "value": "4.5"}]}]', 'test', now()

@@ -39,12 +39,12 @@ async function readRows(): Promise<string[]> {
 async function storeReadings(): Promise<void> {
   const application = await createApplication(db);
   vehicleId = (await createVehicle(db, application)).id;
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, speed, satellites, ignition, can, device_id, sequence, received_at)
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude_e7, speed, satellites, ignition, can, device_id, sequence, received_at)
     select timestamptz '2024-03-04 00:00:00.000001Z' + n * interval '6 hours 1 microsecond', ${application.id}::integer, ${vehicleId}::integer,
-      case n % 3 when 0 then null when 1 then n / 7.0 else 1e-300 end, -n, n % 5, n % 2 = 0,
+      case n % 3 when 0 then null when 1 then n / 7.0 else 1e-300 end, case when n % 4 > 0 then -n * 30000000 end, -n, n % 5, n % 2 = 0,
       case n % 4 when 0 then jsonb_build_array(jsonb_build_object('key', E'line\nfeed "é"', 'value', 1.10)) end,
       'unit-é', n * 100000000000, now() from generate_series(1, 60) as n
-    union all select now(), ${application.id}::integer, ${vehicleId}::integer, 1, 2, 3, true, null, 'unit', 1, now()`.execute(
+    union all select now(), ${application.id}::integer, ${vehicleId}::integer, 1, 2, 2, 3, true, null, 'unit', 1, now()`.execute(
     db,
   );
   await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)

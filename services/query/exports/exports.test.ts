@@ -16,10 +16,10 @@ const interval = 'from=2025-11-21T08:00:00Z&until=2025-11-22T00:00:00Z';
 
 /** Stores a reading every second, with a pause of ten minutes in the middle and one reading to the microsecond. */
 async function storeDrive(vehicleId: string): Promise<void> {
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, altitude, angle, speed, satellites,
-      ignition, movement, mileage, soc, can, device_id, received_at)
+  await sql`insert into reading (time, application_id, vehicle_id, latitude_e7, longitude_e7, altitude, angle, speed, satellites,
+      ignition, movement, mileage_metres, soc, can, device_id, received_at)
     select to_timestamp(${start} + n + case when n >= ${seconds / 2} then 600 else 0 end) + case when n = 1 then interval '1 microsecond' else interval '0' end,
-      ${application.id}, ${vehicleId}::integer, 48.8566 + n / 1e5, 0.00001 * n, 35, -90, 36, 9, true, n % 2 = 0, n / 10.0, null,
+      ${application.id}, ${vehicleId}::integer, 488566000 + n * 100, n * 100, 35, -90, 36, 9, true, n % 2 = 0, n * 100, null,
       jsonb_build_array(jsonb_build_object('key', 'note', 'value', case n when 2 then '=1+1' when 3 then 'a "b", c' else '-' || n end)),
       'test', now()
     from generate_series(0, ${seconds}::integer - 1) as n`.execute(platform.db);
