@@ -13,7 +13,8 @@ const cycle = 1440;
  */
 const statement = `
 insert into reading (time, application_id, vehicle_id, latitude_e7, longitude_e7, angle, altitude, speed, satellites,
-  ignition, movement, mileage_metres, autonomy, soh, soc, current_milliamperes, voltage_millivolts, energy, device_id, sequence, received_at)
+  ignition, movement, mileage_metres, autonomy, soh, soc, current_milliamperes, voltage_millivolts, energy, device_id,
+  sequence, received_at)
 select time, $1, vehicle_id,
   round((48.8566 + sin(km / 9) / 8 + case when driving then random() / 20000 else 0 end)::numeric, 6) * 10000000,
   round((2.3522 + cos(km / 11) / 6 + case when driving then random() / 20000 else 0 end)::numeric, 6) * 10000000,

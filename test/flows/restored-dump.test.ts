@@ -37,7 +37,7 @@ async function execute(url: string, ...statements: string[]): Promise<unknown[]>
   }
 }
 
-/** Fills a database with readings of nine days, seven of them compressed, that its change feed and counts know. */
+/** Stores readings of nine days, with their counts and changes, and compresses the first seven days. */
 async function fill(url: string): Promise<TestApplication> {
   await migrate(url);
   const db = openDatabase({ url, name: 'test', size: 1 });

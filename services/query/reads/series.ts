@@ -109,7 +109,8 @@ async function readReadings(db: Database, request: SeriesRequest): Promise<Serie
   const { fields, points } = request;
   // Without an order, the scan ends at the limit, however many readings the interval has.
   const { rows } = await sql<{ [value: `value_${number}`]: number | null; at: string }>`
-    select ${microseconds(sql`time`)} as at, taken.* from (select reading.time, ${valuesOf(fields)} from reading_in_units as reading
+    select ${microseconds(sql`time`)} as at, taken.*
+    from (select reading.time, ${valuesOf(fields)} from reading_in_units as reading
       where ${isWithin(request)} limit ${points + 1}::integer) as taken`.execute(db);
   if (rows.length > points) return undefined;
   const sorted = rows.sort((one, other) => Number(one.at) - Number(other.at));
@@ -177,7 +178,8 @@ export async function readBuckets(db: Database, request: SeriesRequest, share = 
   const fence = fields.some(({ isJson }) => isJson) ? sql`offset 0` : sql``;
   const all = sql`select reading.time, ${valuesOf(fields)} from reading_in_units as reading where ${isWithin(request)} ${fence}`;
   const { rows } = await sql<{ [value: `value_${number}`]: Bucket }>`
-    select date_bin(${interval(length)}, time, ${instant(from)}) as bucket, ${aggregates(fields)} from (${share < 1 ? selectSample(request, length, share) : all}) as taken
+    select date_bin(${interval(length)}, time, ${instant(from)}) as bucket, ${aggregates(fields)}
+    from (${share < 1 ? selectSample(request, length, share) : all}) as taken
     group by bucket order by bucket`.execute(db);
   return fields.map(({ name }, index) => {
     const buckets = rows.flatMap(({ [`value_${index}` as const]: bucket }) => (bucket?.[0] ? [bucket] : []));
@@ -238,7 +240,8 @@ async function findFields(db: Database, vehicleId: number): Promise<string[]> {
         order by time desc limit ${newestReadings}::integer)
       union all
       select taken.* from generate_series(0, ${fieldWindows - 1}::integer) as window_number
-      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, ${can}, sensors from reading_in_units as reading
+      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, ${can}, sensors
+        from reading_in_units as reading
         where vehicle_id = ${vehicleId}
           and time >= ${from}::timestamptz + window_number * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer
           and time <= ${from}::timestamptz + (window_number + 1) * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer
