@@ -255,3 +255,33 @@ it('keeps authenticated when a newer reading does not report the Bluetooth conne
   expect(await fleetAfter([[1000, authenticated]], [[1001, { fuel: 4 }]])).toEqual({ ...authenticated, fuel: 4 });
   expect(await fleetAfter([[1001, { fuel: 4 }]], [[1000, authenticated]])).toEqual({ ...authenticated, fuel: 4 });
 });
+
+describe('a batch with data older and newer than the latest state', () => {
+  it('keeps what the platform knows against older data, as if it had arrived before', async () => {
+    const stored: Fleet = { lock: 'UNLOCKED', fuel: 1 };
+    const batch = [[1000, { lock: 'LOCKED', range: 7 }] as const, [1020, { fuel: 3 }] as const];
+    expect(await fleetAfter([[1010, stored]], batch)).toEqual({ lock: 'UNLOCKED', fuel: 3, range: 7 });
+    expect(await fleetAfter([[1010, authenticated]], [[1000, { bluetooth: 'CONNECTED' }], ...batch])).toEqual({
+      ...authenticated,
+      ...{ lock: 'LOCKED', fuel: 3, range: 7 },
+    });
+  });
+
+  it('has the newest of the newer values, else the stored one, else the newest of the older ones', async () => {
+    const fleet = fc.record({ fuel: fc.nat(9), range: fc.nat(9), speed: fc.nat(9) }, { requiredKeys: [] });
+    const batch = fc.uniqueArray(fc.tuple(fc.integer({ min: 1000, max: 1020 }), fleet), {
+      selector: ([seconds]) => seconds,
+      maxLength: 6,
+    });
+    await fc.assert(
+      fc.asyncProperty(fleet, batch, async (stored, readings) => {
+        const sorted = readings.toSorted(([one], [other]) => one - other);
+        const merged = (isTaken: (seconds: number) => boolean) =>
+          Object.assign({}, ...sorted.filter(([seconds]) => isTaken(seconds)).map(([, one]) => one));
+        const expected = { ...merged((seconds) => seconds < 1010), ...stored, ...merged((seconds) => seconds >= 1010) };
+        expect(await fleetAfter([[1010, stored]], sorted)).toEqual(expected);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

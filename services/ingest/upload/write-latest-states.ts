@@ -16,7 +16,9 @@ interface LatestState {
 }
 
 /** Groups merged field by field; a position or a list is only valid as a whole. */
-const mergedGroups: ReadonlySet<LatestGroup> = new Set(['status', 'electric', 'fleet', 'alarms'] as const);
+const mergedGroups = ['status', 'electric', 'fleet', 'alarms'] as const;
+type MergedGroup = (typeof mergedGroups)[number];
+const isMergedGroup = (group: LatestGroup): boolean => mergedGroups.some((merged) => merged === group);
 
 /** `authenticated` belongs to a Bluetooth connection: a value that reports `bluetooth` without it clears it. */
 function mergeInto(older: { authenticated?: unknown }, value: object): void {
@@ -26,7 +28,7 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
 
 /** Adds a field group of a reading to a latest state. Readings must be added in time order. */
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
-  const isMerged = mergedGroups.has(group);
+  const isMerged = isMergedGroup(group);
   const known = isMerged ? groups[group] : undefined;
   if (known) mergeInto(known.value, value);
   groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
@@ -59,15 +61,25 @@ function fieldsKept(group: LatestGroup, older: string, newer: string): string {
   return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
 }
 
-/** Newer data replaces a group or its fields; older data adds only fields that the group lacks. */
+/**
+ * Newer data replaces a group or its fields; older data adds only fields that the group lacks. A merged group stays as it is
+ * if the batch may have both.
+ */
 function newState(group: LatestGroup): string {
-  const kept = `vehicle_latest.${group}`;
-  const incoming = `excluded.${group}`;
-  const isNewer = `coalesce(excluded.${group}_time >= vehicle_latest.${group}_time, true)`;
-  if (!mergedGroups.has(group)) return `case when ${isNewer} then coalesce(${incoming}, ${kept}) else ${kept} end`;
-  return `case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
-    when ${isNewer} then ${fieldsKept(group, kept, incoming)} || ${incoming}
-    else ${fieldsKept(group, incoming, kept)} || ${kept} end`;
+  const [kept, keptTime] = [`vehicle_latest.${group}`, `vehicle_latest.${group}_time`];
+  const [incoming, incomingTime] = [`excluded.${group}`, `excluded.${group}_time`];
+  if (!isMergedGroup(group)) {
+    return `${group} = case when coalesce(${incomingTime} >= ${keptTime}, true) then coalesce(${incoming}, ${kept})
+      else ${kept} end,
+    ${group}_time = greatest(${keptTime}, ${incomingTime})`;
+  }
+  const isOlder = `${incomingTime} < ${keptTime}`;
+  const isNewer = `excluded.earliest_time >= ${keptTime}`;
+  return `${group} = case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
+      when ${isOlder} then ${fieldsKept(group, incoming, kept)} || ${kept}
+      when ${isNewer} then ${fieldsKept(group, kept, incoming)} || ${incoming} else ${kept} end,
+    ${group}_time = case when ${isOlder} or ${isNewer} or ${keptTime} is null then greatest(${keptTime}, ${incomingTime})
+      else ${keptTime} end`;
 }
 
 const groupColumns = latestGroups.flatMap((group) => [group, `${group}_time`]);
@@ -85,13 +97,9 @@ on conflict (vehicle_id) do update set
   time_before = vehicle_latest.time,
   time = greatest(vehicle_latest.time, excluded.time),
   received_at = greatest(vehicle_latest.received_at, excluded.received_at),
-  ${latestGroups
-    .map(
-      (group) => `${group} = ${newState(group)},
-  ${group}_time = greatest(vehicle_latest.${group}_time, excluded.${group}_time)`,
-    )
-    .join(',\n  ')}
+  ${latestGroups.map(newState).join(',\n  ')}
 returning vehicle_id, ${microseconds('time_before')} as before_us,
+  ${mergedGroups.map((group) => `date_part('epoch', ${group}_time) as ${group}_seconds`).join(', ')},
   parked_location, ${microseconds('parked_at')} as parked_us`;
 
 const incomingColumns = `vehicle_id integer, earliest_us bigint, time_us bigint, received_ms bigint,
@@ -111,22 +119,77 @@ function toIncoming({ groups, ...state }: LatestState): Record<string, unknown> 
   return incoming;
 }
 
+type WrittenState = {
+  vehicle_id: number;
+  before_us: number | null;
+  parked_location: Position | null;
+  parked_us: number | null;
+} & Record<`${MergedGroup}_seconds`, number | null>;
+
+async function writeStates(db: Database, states: readonly LatestState[]): Promise<WrittenState[]> {
+  const incoming = JSON.stringify(states.map(toIncoming));
+  const { rows } = await sql<WrittenState>`
+    with incoming as (select * from jsonb_to_recordset(${incoming}::jsonb) as one (${sql.raw(incomingColumns)}))
+    ${sql.raw(upsert)}`.execute(db);
+  return rows;
+}
+
+interface StoredGroup {
+  group: MergedGroup;
+  timeMicroseconds: number;
+}
+
+/** Finds the groups that `newState` left as they were, by vehicle, with their device times. */
+function findSpannedGroups(states: readonly LatestState[], written: readonly WrittenState[]) {
+  const stored = new Map(written.map((row) => [row.vehicle_id, row]));
+  const found = new Map<number, StoredGroup[]>();
+  for (const { vehicleId, groups } of states) {
+    const spanned = mergedGroups.flatMap((group): StoredGroup[] => {
+      const timeMicroseconds = Math.round((stored.get(vehicleId)?.[`${group}_seconds`] ?? 0) * 1e6);
+      const { timeMicroseconds: incoming = 0 } = groups[group] ?? {};
+      return timeMicroseconds < incoming ? [{ group, timeMicroseconds }] : [];
+    });
+    if (spanned.length > 0) found.set(vehicleId, spanned);
+  }
+  return found;
+}
+
+/** Writes groups whose readings are partly older than what is stored: first the older ones, then the others. */
+async function writeSpannedGroups(
+  db: Database,
+  readings: readonly LinkedReading[],
+  spanned: ReadonlyMap<number, readonly StoredGroup[]>,
+): Promise<void> {
+  const statesOf = (isOlder: boolean): LatestState[] => {
+    const parts = readings.flatMap((linked) => {
+      const groups = (spanned.get(linked.vehicleId) ?? []).filter(
+        ({ timeMicroseconds }) => linked.timeMicroseconds < timeMicroseconds === isOlder,
+      );
+      const { timestamp, ...values } = linked.reading;
+      const taken = groups.map(({ group }) => [group, values[group]]);
+      return groups.length === 0
+        ? []
+        : [{ ...linked, reading: { timestamp, ...Object.fromEntries(taken) }, decodedCan: [] }];
+    });
+    // Each group of these states is on one side of what is stored, whenever the others began.
+    return toLatestStates(parts).map((state) => ({ ...state, earliestMicroseconds: state.timeMicroseconds }));
+  };
+  await writeStates(db, statesOf(true));
+  await writeStates(db, statesOf(false));
+}
+
 /**
- * Updates the latest states of the vehicles of a batch in one statement, and locks them until the transaction ends.
+ * Updates the latest states of the vehicles of a batch in one statement, or three if a group spans what is stored,
+ * and locks them until the transaction ends.
  * @param readings sorted by vehicle, then time
  */
 export async function writeLatestStates(db: Database, readings: readonly LinkedReading[]): Promise<PreviousState[]> {
   if (readings.length === 0) return [];
-  const incoming = JSON.stringify(toLatestStates(readings).map(toIncoming));
-  const { rows } = await sql<{
-    vehicle_id: number;
-    before_us: number | null;
-    parked_location: Position | null;
-    parked_us: number | null;
-  }>`
-    with incoming as (select * from jsonb_to_recordset(${incoming}::jsonb) as one (${sql.raw(incomingColumns)}))
-    ${sql.raw(upsert)}`.execute(db);
-  return rows.map((row) => ({
+  const states = toLatestStates(readings);
+  const written = await writeStates(db, states);
+  const spanned = findSpannedGroups(states, written);
+  if (spanned.size > 0) await writeSpannedGroups(db, readings, spanned);
+  return written.map((row) => ({
     vehicleId: row.vehicle_id,
     newestMicroseconds: row.before_us ?? undefined,
     parked: row.parked_us === null ? undefined : { location: row.parked_location, sinceMicroseconds: row.parked_us },
