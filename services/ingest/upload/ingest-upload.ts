@@ -16,7 +16,7 @@ import { WindowCounter } from '@odograph/runtime/window-counter';
 import { sql } from 'kysely';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
 import { groupBy, type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
-import { QuarantineQuota, type RejectAnnouncer } from './quarantine.ts';
+import { QuarantineQuota, type RejectAnnouncer, senderOf } from './quarantine.ts';
 import { BatchStore, joinStored } from './store-batch.ts';
 
 /** A queue that was never connected would wait until its Redis is back; /health waits 4 s. */
@@ -337,7 +337,7 @@ async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
 }
 
 /**
- * Limits the new chunks that the readings of one device create in an hour, because each chunk costs every query locks and
+ * Limits the new chunks that the readings of one sender create in an hour, because each chunk costs every query locks and
  * planning time. Chunks that exist are free, so a device that returns after months is stored. Each ingest process keeps a
  * budget of its own.
  */
@@ -352,22 +352,22 @@ class ChunkBudget {
     this.#perHour = perHour;
   }
 
-  /** Charges the new chunks of a batch to its devices. Readings over the budget become faults. */
+  /** Charges the new chunks of a batch to its senders. Readings over the budget become faults. */
   async charge(uploads: readonly UploadInProgress[], nowMs: number): Promise<readonly UploadInProgress[]> {
     if (this.#exist(uploads, nowMs)) return uploads;
     const chunks = await this.#chunksAt(nowMs);
     return uploads.map((inProgress) => {
       // The operator decided to store it.
       if (inProgress.upload.isImport) return inProgress;
+      const sender = senderOf(inProgress);
       return rejectReadings(inProgress, ({ index, timeMicroseconds }) => {
         const chunk = Math.floor(timeMicroseconds / chunks.intervalMicroseconds);
         if (chunks.numbers.has(chunk)) return undefined;
-        const { deviceId } = inProgress.upload;
-        if (this.#created.read(deviceId, nowMs) >= this.#perHour) {
+        if (this.#created.read(sender, nowMs) >= this.#perHour) {
           const message = `the device may open at most ${this.#perHour} storage intervals without data in an hour`;
           return { index, reason: 'TOO_MANY_CHUNKS', field: 'timestamp', message };
         }
-        this.#created.add(deviceId, nowMs);
+        this.#created.add(sender, nowMs);
         // Charged once, whether or not this batch creates the chunk: a retry, or a later reading that does, is free.
         chunks.numbers.add(chunk);
         return undefined;

@@ -75,6 +75,16 @@ describe('readings that need new chunks', () => {
     expect(await storedTimes(vehicle)).toEqual(times);
     expect(await quarantine(vehicle)).toMatchObject([{ resolved: true }]);
   });
+
+  it('are not charged to a device that a source of another application names', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const stranger = await createApplication(platform.db);
+    const weeks = Array.from({ length: chunksPerHour + 1 }, (_, index) => firstDay + 10 * 86_400 + index * month);
+    const own = weeks.slice(-1);
+    await ingest({ ...upload(vehicle, weeks.slice(0, -1), '0'), applicationId: stranger.id });
+    await ingest(upload(vehicle, own, '0'));
+    expect(await storedTimes(vehicle)).toEqual(own);
+  });
 });
 
 describe('the earliest time of a vehicle', () => {
