@@ -113,6 +113,10 @@ describe('GET /v1/x/vehicle/{id}/series', () => {
         ],
       },
     ]);
+    const numbers = [`1${'0'.repeat(60)}e99`, `${'9'.repeat(50)}e99`, '1e99'];
+    await store(numbers.map((value, second) => ({ time: at(20 + second), can: [{ key: 'huge', value }] })));
+    const huge = await read(`fields=can.huge&from=${at(20)}&until=${at(30)}&points=1`);
+    expect([huge.status, huge.body.series[0].count]).toEqual([200, [2]]);
     const names = ['maxEnergy', 'ignition', 'can.a%2Eb', 'sensors.cold%2C%20room%2E1.temp'];
     const { status, body } = await read(`fields=${encodeURIComponent(names.join(','))}&from=${at(0)}&until=${at(9)}`);
     expect(status).toBe(200);

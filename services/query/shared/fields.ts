@@ -32,8 +32,8 @@ export interface Field {
   readonly isJson: boolean;
 }
 
-/** A number that fits into a double: others than these are no quantity. */
-export const numberPattern = '^\\s*[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,2})?\\s*$';
+/** A number whose square fits into a double, so that PostgreSQL can average it: others than these are no quantity. */
+export const numberPattern = '^\\s*[-+]?([0-9]{1,50}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,2})?\\s*$';
 
 /** SQL of a text of readings as a number; null if it is none. */
 const asNumber = (text: RawBuilder<unknown>) =>
