@@ -14,12 +14,17 @@ function seesEntry({ viewer }: ReportScope): RawBuilder<boolean> {
     or ${namesUser(userId, sql`mileage_entry.driver`)})`;
 }
 
-/** Builds SQL for the current entry of a trip; `first` is the time of its first version. */
+/**
+ * Builds SQL for the current entry of a trip, without a row if the viewer may not see it; `first` is the time of its first
+ * version.
+ */
 const validEntry = (tripId: RawBuilder<unknown>, scope: ReportScope) => sql`(
-  select mileage_entry.*, (select min(entered_at) from mileage_entry as earlier
-    where earlier.vehicle_id = mileage_entry.vehicle_id and earlier.trip_id = mileage_entry.trip_id) as first
-  from mileage_entry where mileage_entry.vehicle_id = vehicle.id and mileage_entry.trip_id = ${tripId} and ${seesEntry(scope)}
-  order by version desc limit 1)`;
+  select mileage_entry.* from (
+    select newest.*, (select min(entered_at) from mileage_entry as earlier
+      where earlier.vehicle_id = newest.vehicle_id and earlier.trip_id = newest.trip_id) as first
+    from mileage_entry as newest where newest.vehicle_id = vehicle.id and newest.trip_id = ${tripId}
+    order by version desc limit 1) as mileage_entry
+  where ${seesEntry(scope)})`;
 
 const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, entry.entered_at, entry.entered_by,
   entry.version, entry.start_place, entry.end_place, entry.distance_km as entered_km, entry.driver as entered_driver,

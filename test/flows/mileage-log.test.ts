@@ -30,10 +30,10 @@ async function storeTrip(daysAgo: number): Promise<string> {
 
 const path = (trip: string) => `/v1/x/vehicle/${vehicleId}/trips/${trip}/mileage`;
 const business = { class: 'business', purpose: 'Delivery', partner: 'Dupont SARL', driver: 'alice' };
-async function report() {
+async function report(reader = client) {
   const from = new Date(Date.now() - 30 * dayMs).toISOString();
   const until = new Date().toISOString();
-  const { status, body } = await client.get(`/v1/x/reports/mileage?from=${from}&until=${until}&vehicleId=${vehicleId}`);
+  const { status, body } = await reader.get(`/v1/x/reports/mileage?from=${from}&until=${until}&vehicleId=${vehicleId}`);
   expect(status).toBe(200);
   return body;
 }
@@ -72,6 +72,20 @@ describe('the mileage log', () => {
     const { rows: audited } = await sql<{ details: object }>`select details from audit
       where action = 'mileage.enter' and subject = ${`vehicle:${vehicleId}`} order by position`.execute(platform.db);
     expect(audited).toMatchObject([{ details: { trip, version: 1 } }, { details: { version: 2, class: 'private' } }]);
+  });
+
+  it('never shows a driver an own entry that another person has replaced as the valid one', async () => {
+    const trip = await storeTrip(1);
+    const { id: userId, token } = await createUser(platform.db, application);
+    await grantVehicle(platform.db, userId, vehicleId, 'driver');
+    await client.post(path(trip), { ...business, driver: userId });
+    await client.post(path(trip), { class: 'private', driver: 'another' });
+    const { rows, replaced, vehicles } = await report(platform.as(token));
+    expect(rows).toMatchObject([{ tripId: trip }]);
+    expect(rows[0]).not.toHaveProperty('class');
+    expect(rows[0]).not.toHaveProperty('purpose');
+    expect(replaced).toMatchObject([{ version: 1, class: 'business' }]);
+    expect(vehicles).toMatchObject([{ businessKm: 0, privateKm: 0, unclassifiedKm: 12.5 }]);
   });
 
   it('gives concurrent entries distinct versions, or fails one with CHANGED_MEANWHILE', async () => {
