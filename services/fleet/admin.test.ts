@@ -126,6 +126,7 @@ it.each([
   ['an unknown member', { colour: 'red' }, 'colour'],
   ['a text without a translation', { system: { ...example.system, languages: ['en', 'fr'] } }, 'system.name'],
   ['an unknown time zone', { system: { ...example.system, timezone: 'Europe/Atlantis' } }, 'system.timezone'],
+  ['an abbreviated time zone', { system: { ...example.system, timezone: 'CET' } }, 'system.timezone'],
   ['an address that is not encrypted', { publicUrl: 'http://share.example' }, 'publicUrl'],
   [
     'a type without its range',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { GbfsSettings } from '@odograph/contracts/gbfs';
-import { isTimeZone } from '@odograph/contracts/time-zone';
+import { isTimeZone, timeZoneRule } from '@odograph/contracts/time-zone';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
@@ -184,7 +184,7 @@ function requireUnique(ids: readonly string[], field: (index: number) => string)
 
 function requireSystem({ system }: GbfsSettings): void {
   requireUnique(system.languages, (index) => `system.languages.${index}`);
-  if (!isTimeZone(system.timezone)) throw invalidParameter('system.timezone', 'must be a name of the IANA database');
+  if (!isTimeZone(system.timezone)) throw invalidParameter('system.timezone', timeZoneRule);
   if (system.license_id !== undefined && system.license_url !== undefined) {
     throw invalidParameter('system.license_url', 'must not be given together with license_id');
   }

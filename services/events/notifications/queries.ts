@@ -1,7 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
-import { isTimeZone } from '@odograph/contracts/time-zone';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { requireTimeZone } from '@odograph/database/time-zone';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
@@ -148,6 +148,7 @@ export async function writeSettings(
   channel: { readonly name: string; readonly target: string } | undefined,
 ): Promise<void> {
   const { name, language, timeZone, ruleIds, groupIds, duty, maxPerHour, escalation } = given;
+  if (timeZone !== undefined) await requireTimeZone(db, 'timeZone', timeZone);
   await requireOwn(db, applicationId, id, given);
   const columns = sql`name = ${name ?? null}, language = ${language}, time_zone = ${timeZone ?? null}, max_per_hour = ${maxPerHour},
     rule_ids = ${ruleIds ? [...ruleIds] : null}::uuid[], group_ids = ${groupIds ? [...groupIds] : null}::uuid[], duty = ${duty ? JSON.stringify(duty) : null}::jsonb,
@@ -161,29 +162,25 @@ export async function writeSettings(
   await sql`update notification set ${columns} where id = ${id}`.execute(db);
 }
 
-/** Checks that referenced rules, groups and notifications belong to the application, and that the time zone exists. */
+/** Checks that referenced rules, groups and notifications belong to the application. */
 async function requireOwn(
   db: Database,
   applicationId: number,
   id: string,
-  { timeZone, ruleIds = [], groupIds = [], escalation }: Columns,
+  { ruleIds = [], groupIds = [], escalation }: Columns,
 ): Promise<void> {
-  const { rows } = await sql<{ zone: boolean; rules: number; groups: number; target: boolean }>`select
-    ${timeZone === undefined} or exists (select from pg_timezone_names where name = ${timeZone ?? ''}) as zone,
+  const { rows } = await sql<{ rules: number; groups: number; target: boolean }>`select
     (select count(*)::integer from alarm_rule where id = any (${[...ruleIds]}::uuid[])
       and application_id = ${applicationId} and deleted_at is null) as rules,
     (select count(*)::integer from vehicle_group where id = any (${[...groupIds]}::uuid[])
       and application_id = ${applicationId}) as groups,
     exists (select from webhook where id = ${escalation?.notificationId ?? null}::uuid and id <> ${id}
       and application_id = ${applicationId} and url is null) as target`.execute(db);
-  const [found] = rows;
+  const { rules = 0, groups = 0, target = false } = rows[0] ?? {};
   const fault = (field: string, message: string) => new Failure('INVALID_PARAMETER', `${field} ${message}`, { field });
-  // PostgreSQL also knows names, such as posixrules, that Node.js cannot format times with.
-  const isFormatted = timeZone === undefined || isTimeZone(timeZone);
-  if (!found?.zone || !isFormatted) throw fault('timeZone', 'must be an IANA time zone');
-  if (found.rules < new Set(ruleIds).size) throw fault('ruleIds', 'must be alarm rules of the application');
-  if (found.groups < new Set(groupIds).size) throw fault('groupIds', 'must be groups of the application');
-  if (escalation && !found.target) {
+  if (rules < new Set(ruleIds).size) throw fault('ruleIds', 'must be alarm rules of the application');
+  if (groups < new Set(groupIds).size) throw fault('groupIds', 'must be groups of the application');
+  if (escalation && !target) {
     throw fault('escalation.notificationId', 'must be another notification of the application');
   }
 }

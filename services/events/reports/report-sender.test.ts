@@ -181,6 +181,8 @@ describe('a scheduled report', () => {
     [{ recipients: ['ann@example.com\r\nBcc: eve@example.com'] }, 'recipients.0'],
     [{ recipients: [] }, 'recipients'],
     [{ timeZone: '+02:00' }, 'timeZone'],
+    [{ timeZone: 'CET' }, 'timeZone'],
+    [{ timeZone: 'US/Pacific-New' }, 'timeZone'],
     [{ language: '../en' }, 'language'],
     [{ kind: 'salaries' }, 'kind'],
   ])('refuses %j', async (more, field) => {

@@ -1,9 +1,9 @@
 import { type Caller, type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { isTimeZone } from '@odograph/contracts/time-zone';
 import { findApplicationId } from '@odograph/database/accounts';
 import { type AuditOrigin, auditChange, operatorOrigin, originOf } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import { requireTimeZone } from '@odograph/database/time-zone';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { AppId, answers, Succeeded } from '@odograph/http/schemas';
 import { readTexts } from '@odograph/reports/texts';
@@ -33,14 +33,17 @@ const summaries = {
 };
 
 /** @throws Failure INVALID_PARAMETER for an unknown language or time zone, or without a mail server */
-function requireDeliverable({ hasMail }: ScheduleRoutes, { timeZone, language }: schemas.ChangedSchedule): void {
+async function requireDeliverable(
+  { hasMail, db }: ScheduleRoutes,
+  { timeZone, language }: schemas.ChangedSchedule,
+): Promise<void> {
   if (!hasMail) throw invalidParameter('recipients', 'require the setting SMTP_URL');
-  if (timeZone !== undefined && !isTimeZone(timeZone)) throw invalidParameter('timeZone', 'must be an IANA time zone');
+  if (timeZone !== undefined) await requireTimeZone(db, 'timeZone', timeZone);
   readTexts(language);
 }
 
 async function create(options: ScheduleRoutes, origin: AuditOrigin, given: schemas.NewSchedule) {
-  requireDeliverable(options, given);
+  await requireDeliverable(options, given);
   const { db } = options;
   return db.transaction().execute(async (trx) => {
     const schedule = await queries.createSchedule(trx, origin.chain, given);
@@ -51,7 +54,7 @@ async function create(options: ScheduleRoutes, origin: AuditOrigin, given: schem
 }
 
 async function change(options: ScheduleRoutes, origin: AuditOrigin, id: string, given: schemas.ChangedSchedule) {
-  requireDeliverable(options, given);
+  await requireDeliverable(options, given);
   return options.db.transaction().execute(async (trx) => {
     const schedule = await queries.updateSchedule(trx, id, given);
     const details = { every: given.every, recipients: given.recipients.length };

@@ -1,10 +1,10 @@
 import { type Operator, seesApplication } from '@odograph/contracts/caller';
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { isTimeZone } from '@odograph/contracts/time-zone';
+import { Failure } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { requireTimeZone } from '@odograph/database/time-zone';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, moment, text, word } from '@odograph/http/schemas';
@@ -108,9 +108,7 @@ function addSettingsRoutes(http: Http, { db }: Fleet): void {
     '/v1/x/admin/applications/:appId',
     changeOptions,
     async ({ params: { appId }, body: { version, ...change }, ip, operator }) => {
-      if (change.timeZone !== undefined && !isTimeZone(change.timeZone)) {
-        throw invalidParameter('timeZone', 'must be a name of the IANA time zone database');
-      }
+      if (change.timeZone !== undefined) await requireTimeZone(db, 'timeZone', change.timeZone);
       return db.transaction().execute(async (trx) => {
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         requireVersion(version, await readSettings(trx, applicationId, sql`for no key update`));

@@ -182,7 +182,12 @@ describe('/v1/x/admin/applications', () => {
     });
     expect((await admin.put(path, { view: 'fleet' })).body).toMatchObject({ view: 'fleet', tariffPerKm: 0.35 });
     expect((await admin.put(path, { view: 'combined' })).body.view).toBe('combined');
-    expect((await admin.put(path, { timeZone: 'Mars/Olympus' })).body).toMatchObject({ field: 'timeZone' });
+    for (const timeZone of ['Mars/Olympus', 'CET', 'US/Pacific-New']) {
+      expect((await admin.put(path, { timeZone })).body).toMatchObject({
+        error: 'INVALID_PARAMETER',
+        field: 'timeZone',
+      });
+    }
     expect((await admin.put(path, { tariffPerKm: -1 })).body).toMatchObject({ field: 'tariffPerKm' });
     expect((await admin.put(path, { deviceUploadsPerSecond: 1.5 })).body).toMatchObject({
       field: 'deviceUploadsPerSecond',

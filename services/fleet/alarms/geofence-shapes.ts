@@ -1,7 +1,7 @@
 import { type Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { GeofenceWindows } from '@odograph/contracts/geofence-windows';
 import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
-import { isTimeZone } from '@odograph/contracts/time-zone';
+import { isTimeZone, timeZoneRule } from '@odograph/contracts/time-zone';
 import type { NewGeofence } from './schemas.ts';
 
 /**
@@ -43,7 +43,7 @@ export function requireWindows({ timeZone, windows }: NewGeofence): GeofenceWind
     return undefined;
   }
   if (timeZone === undefined) throw invalidParameter('timeZone', 'is missing');
-  if (!isTimeZone(timeZone)) throw invalidParameter('timeZone', 'must be an IANA time zone');
+  if (!isTimeZone(timeZone)) throw invalidParameter('timeZone', timeZoneRule);
   return { timeZone, windows };
 }
 

@@ -71,6 +71,7 @@ describe('geofences', () => {
     ['has windows without a time zone', { ...circle, windows: [night] }],
     ['has a time zone without windows', { ...circle, timeZone: 'Europe/Paris' }],
     ['has an unknown time zone', { ...circle, windows: [night], timeZone: 'Europe/Atlantis' }],
+    ['has an abbreviated time zone', { ...circle, windows: [night], timeZone: 'CET' }],
     ['has a window that begins at 24:00', { ...circle, windows: [{ ...night, from: '24:00' }], timeZone: 'UTC' }],
   ])('are refused if the shape %s', async (_, body) => {
     const { status, body: answer } = await api.post('/v1/x/geofences', body);

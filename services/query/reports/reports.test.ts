@@ -139,6 +139,8 @@ describe('the trip report', () => {
     ['from=2024-01-01&until=2025-12-31', 'INVALID_INTERVAL', 'until'],
     [`${march}&timeZone=%2B01:00`, 'INVALID_PARAMETER', 'timeZone'],
     [`${march}&timeZone=Mars/Olympus`, 'INVALID_PARAMETER', 'timeZone'],
+    [`${march}&timeZone=CET`, 'INVALID_PARAMETER', 'timeZone'],
+    [`${march}&timeZone=US/Pacific-New`, 'INVALID_PARAMETER', 'timeZone'],
     [`${march}&format=doc`, 'INVALID_PARAMETER', 'format'],
     [`${march}&zone=UTC`, 'INVALID_PARAMETER', 'zone'],
   ])('refuses %s', async (query, error, field) => {

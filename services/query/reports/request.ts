@@ -1,8 +1,8 @@
 import { type Viewer, withinGroup } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { isTimeZone } from '@odograph/contracts/time-zone';
 import { isoMicroseconds, type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { requireTimeZone } from '@odograph/database/time-zone';
 import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { GroupFilter, timestamp, VehicleId } from '@odograph/http/schemas';
 import { maxReportDays } from '@odograph/reports/report';
@@ -71,9 +71,7 @@ async function findVehicles(db: Database, viewer: Viewer, given: readonly string
 export async function parseScope(db: Database, person: Viewer, query: Filters): Promise<ReportScope> {
   const { vehicleId, vehicleIds } = query;
   const viewer = withinGroup(person, query.group);
-  if (query.timeZone !== undefined && !isTimeZone(query.timeZone)) {
-    throw invalidParameter('timeZone', 'must be an IANA time zone');
-  }
+  if (query.timeZone !== undefined) await requireTimeZone(db, 'timeZone', query.timeZone);
   const timeZone = query.timeZone ?? (await findUsualZone(db, viewer));
   const from = await parseEnd(db, 'from', query.from, timeZone);
   const until = await parseEnd(db, 'until', query.until, timeZone);
