@@ -33,5 +33,16 @@ export const moment = (time: RawBuilder<unknown>): RawBuilder<string> =>
 export const dateOf = (time: RawBuilder<unknown>, { timeZone }: ReportScope): RawBuilder<string> =>
   sql<string>`to_char(${time} at time zone ${timeZone}, 'YYYY-MM-DD')`;
 
+/**
+ * Builds SQL for the instant at which a day starts. Where clocks go back to midnight, it is the first of two midnights, and
+ * where they skip midnight, the time of the change; `at time zone` takes the second midnight.
+ * @param midnight SQL for 00:00 of the day, without a time zone
+ * @param zone SQL for an IANA name
+ */
+export function startOfDay(midnight: RawBuilder<unknown>, zone: RawBuilder<unknown>): RawBuilder<unknown> {
+  const first = sql`(((${midnight} - interval '3 hours') at time zone ${zone}) + interval '3 hours')`;
+  return sql`(case when ${first} at time zone ${zone} = ${midnight} then ${first} else ${midnight} at time zone ${zone} end)`;
+}
+
 /** SQL for the columns that identify a vehicle. */
 export const vehicleColumns = sql`vehicle.id::text as "vehicleId", vehicle.plate`;

@@ -1,7 +1,16 @@
 import { seesBooking } from '@odograph/database/bookings';
 import { tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { type RawBuilder, sql } from 'kysely';
-import { dateOf, instant, isReported, isWithin, moment, type ReportScope, vehicleColumns } from './scope.ts';
+import {
+  dateOf,
+  instant,
+  isReported,
+  isWithin,
+  moment,
+  type ReportScope,
+  startOfDay,
+  vehicleColumns,
+} from './scope.ts';
 
 /** Builds SQL for the driver of the `trip` row: the driver of the booking at its start, if the booking is visible. */
 export const driverOf = ({ viewer }: ReportScope) => sql`(select booking.user_id from booking
@@ -50,14 +59,13 @@ export function selectDriverTotals(scope: ReportScope): RawBuilder<object> {
 
 /** Selects the days of the interval, each with its hours within it: 23 or 25 on days of a clock change. */
 export function selectDayTotals(scope: ReportScope): RawBuilder<object> {
-  const { from, until, timeZone } = scope;
-  const [first, end] = [instant(from), instant(until)];
+  const [first, end, zone] = [instant(scope.from), instant(scope.until), sql`${scope.timeZone}`];
   return sql<object>`
     with day as (select to_char(start, 'YYYY-MM-DD') as date, extract(epoch from
-        least(${end}, (start + interval '1 day') at time zone ${timeZone})
-        - greatest(${first}, start at time zone ${timeZone}))::float8 / 3600 as "dayHours"
-      from generate_series(date_trunc('day', ${first} at time zone ${timeZone}),
-        (${end} - interval '1 microsecond') at time zone ${timeZone}, '1 day') as start)
+        least(${end}, ${startOfDay(sql`(start + interval '1 day')`, zone)})
+        - greatest(${first}, ${startOfDay(sql`start`, zone)}))::float8 / 3600 as "dayHours"
+      from generate_series(date_trunc('day', ${first} at time zone ${zone}),
+        (${end} - interval '1 microsecond') at time zone ${zone}, '1 day') as start)
     select day.date, "dayHours", ${totals} from day left join (${selectTrips(scope)}) as trip on trip.date = day.date
     group by day.date, "dayHours" order by day.date`;
 }

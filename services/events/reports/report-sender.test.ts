@@ -82,6 +82,20 @@ describe('a scheduled report', () => {
     expect(nextDueAt).toBe('2025-04-01T04:00:00.000Z');
   });
 
+  it('covers the month from its first midnight, even if clocks go back to midnight', async () => {
+    const before = now;
+    now = new Date('2020-12-01T12:00:00Z');
+    try {
+      const id = await createDue({ timeZone: 'America/Havana' });
+      await sql`update report_schedule set next_due_at = '2020-12-01T11:00:00Z' where id = ${id}`.execute(platform.db);
+      await isSent(id);
+      const interval = { from: '2020-11-01T04:00:00.000Z', until: '2020-12-01T05:00:00.000Z' };
+      expect(await sentOf(id)).toMatchObject([interval]);
+    } finally {
+      now = before;
+    }
+  });
+
   it('is sent once although several processes compete for it', async () => {
     const others = [await start(), await start()];
     const ids = [];

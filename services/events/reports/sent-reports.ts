@@ -4,7 +4,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { ReportKind } from '@odograph/reports/columns';
 import type { ReportFileFormat } from '@odograph/reports/file';
 import type { VehicleTotals } from '@odograph/reports/report';
-import type { ReportScope } from '@odograph/reports/scope';
+import { type ReportScope, startOfDay } from '@odograph/reports/scope';
 import { type Kysely, sql } from 'kysely';
 
 /** Lease of a report that is being sent. */
@@ -49,13 +49,13 @@ function toReport({ from_us, until_us, time_zone: timeZone, group_id: group, ...
 
 /** Inserts due reports, one for each elapsed due time, and advances the schedules. */
 export async function planReports(db: Kysely<Tables>, now: Date): Promise<void> {
+  const [until, zone] = [sql`date_trunc(every, next_due_at at time zone time_zone)`, sql`time_zone`];
   await sql`with due as (select report_schedule.* from report_schedule
       join application on application.id = application_id and application.deleted_at is null and moving_since is null
       where next_due_at <= ${now} limit 100 for update of report_schedule skip locked),
     planned as (insert into sent_report (application_id, schedule_id, due_at, from_at, until_at, next_attempt_at)
       select application_id, id, next_due_at,
-        (date_trunc(every, next_due_at at time zone time_zone) - ('1 ' || every)::interval) at time zone time_zone,
-        date_trunc(every, next_due_at at time zone time_zone) at time zone time_zone, ${now}
+        ${startOfDay(sql`(${until} - ('1 ' || every)::interval)`, zone)}, ${startOfDay(until, zone)}, ${now}
       from due on conflict do nothing)
     update report_schedule set next_due_at = report_due_at(due.every, due.time_zone, due.hour, due.next_due_at)
     from due where report_schedule.id = due.id`.execute(db);

@@ -8,6 +8,7 @@ import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
 import { moment, pageHeaders, answers as responses, timestamp, word } from '@odograph/http/schemas';
+import { startOfDay } from '@odograph/reports/scope';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import type { Answers } from '../shared/answers.ts';
@@ -80,9 +81,10 @@ async function hasTripsFrom(db: Database, request: TripRequest, offset: number):
 
 /** Finds the default interval of a request: from the start of this month, in the time zone of the application, to now. */
 async function findUsualInterval(db: Database, applicationId: number): Promise<TripInterval> {
+  const month = sql`date_trunc('month', now() at time zone time_zone)`;
   const { rows } = await sql<{ from_us: string; until_us: string }>`
-    select (extract(epoch from date_trunc('month', now() at time zone time_zone) at time zone time_zone) * 1000000)::bigint::text
-        as from_us, (extract(epoch from now()) * 1000000)::bigint::text as until_us
+    select (extract(epoch from ${startOfDay(month, sql`time_zone`)}) * 1000000)::bigint::text as from_us,
+      (extract(epoch from now()) * 1000000)::bigint::text as until_us
     from application where id = ${applicationId}`.execute(db);
   return { from: BigInt(rows[0]?.from_us ?? 0), until: BigInt(rows[0]?.until_us ?? 0) };
 }

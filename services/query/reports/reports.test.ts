@@ -81,6 +81,27 @@ describe('the trip report', () => {
     expect(autumn.body.days).toMatchObject([{ date: '2025-10-26', dayHours: 25 }]);
   });
 
+  it.each([
+    ['Atlantic/Azores', '2025-10-26', '2025-10-26T00:00:00.000Z', 25],
+    ['America/Havana', '2025-11-02', '2025-11-02T04:00:00.000Z', 25],
+    ['Africa/Cairo', '2025-04-25', '2025-04-24T22:00:00.000Z', 23],
+    ['America/Santiago', '2025-09-07', '2025-09-07T04:00:00.000Z', 23],
+    ['America/Asuncion', '2023-10-01', '2023-10-01T04:00:00.000Z', 23],
+  ])('in %s starts %s at %s, although midnight occurs twice or never', async (timeZone, date, start, dayHours) => {
+    const after = (minutes: number) => new Date(Date.parse(start) + minutes * 60_000).toISOString();
+    const day = (days: number) => new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+    for (const minutes of [-10, 20, 80]) await trip(after(minutes), 5);
+    const read = async (from: string, until: string) =>
+      (await client.get(path('trips', `from=${from}&until=${until}&timeZone=${timeZone}`))).body;
+    const own = await read(date, day(1));
+    expect(own).toMatchObject({ from: start, until: after(dayHours * 60), days: [{ date, dayHours, trips: 2 }] });
+    expect(own.rows).toMatchObject([20, 80].map((minutes) => ({ date, startedAt: after(minutes) })));
+    const previous = { date: day(-1), dayHours: 24, trips: 1 };
+    expect(await read(day(-1), date)).toMatchObject({ until: start, days: [previous] });
+    const both = { days: [previous, { date, dayHours, trips: 2 }] };
+    expect(await read(day(-1), day(1))).toMatchObject(both);
+  });
+
   it('names the driver of the booking at the start, and hides the bookings of others from a driver', async () => {
     const { id: userId, token } = await createUser(platform.db, application);
     await grantVehicle(platform.db, userId, vehicle.id, 'driver');

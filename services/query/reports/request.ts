@@ -6,7 +6,7 @@ import { requireTimeZone } from '@odograph/database/time-zone';
 import { parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { GroupFilter, timestamp, VehicleId } from '@odograph/http/schemas';
 import { maxReportDays } from '@odograph/reports/report';
-import type { ReportScope } from '@odograph/reports/scope';
+import { type ReportScope, startOfDay } from '@odograph/reports/scope';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 
@@ -44,14 +44,13 @@ async function findUsualZone(db: Database, { applicationIds }: Viewer): Promise<
   return rows[0]?.zone ?? 'UTC';
 }
 
-/** Parses an endpoint of the interval; a date without a time is midnight in the time zone. @throws Failure INVALID_PARAMETER */
+/** Parses an endpoint of the interval; a date without a time is its start in the time zone. @throws Failure INVALID_PARAMETER */
 async function parseEnd(db: Database, field: string, given: Timestamp, timeZone: string): Promise<Microseconds> {
   const moment = parseTimestamp(field, given);
   if (!dayForm.test(String(given))) return moment;
-  const { rows } = await sql<{ us: string }>`select (extract(epoch from
-    ${isoMicroseconds(moment).slice(0, 10)}::timestamp at time zone ${timeZone}) * 1000000)::bigint::text as us`.execute(
-    db,
-  );
+  const midnight = sql`${isoMicroseconds(moment).slice(0, 10)}::timestamp`;
+  const { rows } = await sql<{ us: string }>`
+    select (extract(epoch from ${startOfDay(midnight, sql`${timeZone}`)}) * 1000000)::bigint::text as us`.execute(db);
   return BigInt(rows[0]?.us ?? moment);
 }
 
