@@ -6,6 +6,7 @@ import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
+import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createEventService } from '../service.ts';
 import { createRule, raiseAlarm, setPlate } from './notifications.fixture.ts';
@@ -33,13 +34,17 @@ afterAll(() => receiver.close());
 const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 
 const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', PUBLIC_URL: 'https://fleet.example' };
-const platform = await usePlatform([createEventService({ timeLimitMs: 5000 })], settings);
+/** The time of the service is ahead of the wall clock by this. */
+let aheadMs = 0;
+const service = createEventService({ clock: () => new Date(Date.now() + aheadMs), timeLimitMs: 5000 });
+const platform = await usePlatform([service], settings);
 let application: TestApplication;
 let vehicle: TestVehicle;
 let api: ApiClient;
 beforeEach(async () => {
   requests.splice(0);
   status = 200;
+  aheadMs = 0;
   application = await createApplication(platform.db);
   vehicle = await createVehicle(platform.db, application);
   await setPlate(platform.db, vehicle, '<!channel> "A" & Ü');
@@ -116,6 +121,29 @@ describe('a message', { timeout: 2 * waitMs }, () => {
       text: expect.stringContaining(`${subject}\n`),
       ref: expect.stringContaining(id),
     });
+  });
+
+  it('to a provider of SMS is cut to 480 characters, never within an emoji, in a digest too', async () => {
+    // One character before the emojis, or two: in one of the two texts, an emoji is at the limit.
+    for (const plate of [`A${'🚗'.repeat(300)}`, `AB${'🚗'.repeat(300)}`]) {
+      requests.splice(0);
+      aheadMs = 0;
+      await setPlate(platform.db, vehicle, plate);
+      const form = { contentType: 'application/x-www-form-urlencoded', body: '{text}' };
+      const sms = { to: '+33612345678', url: `${base}/send`, ...form };
+      const id = await create({ sms, maxPerHour: 1 });
+      const rule = await createRule(platform.db, application.id);
+      for (const secondsAgo of [2, 1]) await raiseAlarm(platform.db, rule, vehicle, secondsAgo);
+      const stateOf = async () => (await api.get(`${path}/${id}`)).body;
+      await eventually(async () => expect(await stateOf()).toMatchObject({ held: 1 }), waitMs);
+      aheadMs = 3_660_000;
+      await eventually(async () => expect(requests).toHaveLength(2), waitMs);
+      const [message = '', digest = ''] = requests.map(({ body }) => decodeURIComponent(body.toString()));
+      expect(message).toBe(plate.slice(0, plate.startsWith('AB') ? 480 : 479));
+      expect([479, 480]).toContain(digest.length);
+      expect(digest).toMatch(/🚗$/u);
+      await api.delete(`${path}/${id}`);
+    }
   });
 
   it('logs failures without the address, and disables the notification on status 410', async () => {
@@ -202,6 +230,32 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     expect((await foreign.put(`${path}/${id}/push`, { push })).body.error).toBe('NOT_FOUND');
     expect((await api.put(`${path}/${id}/push`, { push })).body).toMatchObject({ id, state: 'active' });
     await eventually(async () => expect(requests.at(-1)?.url).toBe('/push/2'), waitMs);
+  });
+
+  it('that cannot be sent backs off, is logged, and becomes a dead letter, and later ones of the vehicle are sent', async () => {
+    const keys = createECDH('prime256v1');
+    keys.generateKeys();
+    const subscription = { p256dh: keys.getPublicKey('base64url'), auth: randomBytes(16).toString('base64url') };
+    await api.get(`${path}/push-key`);
+    const { rows } = await sql<{ sealed: Buffer }>`select sealed_private_key as sealed from push_key`.execute(
+      platform.db,
+    );
+    const setKey = (sealed?: Buffer) => sql`update push_key set sealed_private_key = ${sealed}`.execute(platform.db);
+    await setKey(randomBytes(60));
+    const id = await create({ push: { endpoint: `${base}/push/1`, keys: subscription } });
+    const rule = await createRule(platform.db, application.id);
+    await raiseAlarm(platform.db, rule, vehicle);
+    const error = 'an internal error: the message could not be sent';
+    const stateOf = async () => (await api.get(`${path}/${id}`)).body;
+    await eventually(async () => expect(await stateOf()).toMatchObject({ state: 'failing', lastError: error }), waitMs);
+    const { deliveries } = (await api.get(`${path}/${id}/deliveries`)).body;
+    expect(deliveries).toMatchObject([{ type: 'alarm.raised', vehicleId: vehicle.id, attempt: 1, error }]);
+    aheadMs = 3 * 86_400_000 + 60_000;
+    await eventually(async () => expect(await stateOf()).toMatchObject({ undelivered: 1 }), waitMs);
+    await setKey(rows[0]?.sealed);
+    await raiseAlarm(platform.db, rule, vehicle);
+    await eventually(async () => expect(requests).toHaveLength(1), waitMs);
+    expect(await stateOf()).toMatchObject({ undelivered: 1 });
   });
 
   it('goes to no notification of another channel', async () => {

@@ -3,7 +3,7 @@ import { MailFailure } from '@odograph/mail/mailer';
 import webPush from 'web-push';
 import type { Attempt } from '../delivery/context.ts';
 import { type PostOptions, Receiver } from '../delivery/receiver.ts';
-import { asHtml, asText, type Message } from './messages.ts';
+import { asHtml, asText, cutText, type Message } from './messages.ts';
 import type { PushKey } from './push-key.ts';
 import type { ChannelName, NewNotification } from './schemas.ts';
 
@@ -66,11 +66,11 @@ const sendPush =
   ({ endpoint, keys }: NonNullable<ChannelSettings['push']>, options: ChannelOptions): Send =>
   async (message) => {
     const { key, subject: title, link: url } = message;
-    const body = message.lines.join('\n').slice(0, maxPushLength);
+    const body = cutText(message.lines.join('\n'), maxPushLength);
     const { publicUrl = '' } = options;
     const subject = publicUrl.startsWith('https:') ? publicUrl : 'mailto:operator@odograph.invalid';
     const vapidDetails = { subject, ...(await options.findPushKey()) };
-    const payload = JSON.stringify({ title: title.slice(0, maxPushLength), body, url, tag: key });
+    const payload = JSON.stringify({ title: cutText(title, maxPushLength), body, url, tag: key });
     const details = { vapidDetails, TTL: pushSeconds, urgency: 'high' as const };
     const request = webPush.generateRequestDetails({ endpoint, keys }, payload, details);
     const headers = Object.entries(request.headers).map(
@@ -85,7 +85,7 @@ const sendPush =
 const sendTelegram =
   ({ botToken, chatId, url = telegramUrl }: NonNullable<ChannelSettings['telegram']>, options: ChannelOptions): Send =>
   (message) => {
-    const text = asText(message).slice(0, maxTelegramLength);
+    const text = cutText(asText(message), maxTelegramLength);
     return postJson(`${url.replace(/\/$/, '')}/bot${botToken}/sendMessage`, options, { chat_id: chatId, text });
   };
 
@@ -114,7 +114,7 @@ const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
 const sendSms =
   ({ to, url, body, contentType, authorization }: NonNullable<ChannelSettings['sms']>, options: ChannelOptions): Send =>
   (message) => {
-    const values = { to, text: asText(message).slice(0, maxSmsLength), id: message.key };
+    const values = { to, text: cutText(asText(message), maxSmsLength), id: message.key };
     const write = contentType === 'application/json' ? inJson : encodeURIComponent;
     const headers = { 'content-type': contentType, ...(authorization !== undefined && { authorization }) };
     return post(fillSms(url, values, encodeURIComponent), options, headers, fillSms(body, values, write));

@@ -167,6 +167,11 @@ export function asText({ subject, lines, link }: Message, withSubject = true): s
   return [...(withSubject ? [subject] : []), ...lines, ...(link === undefined ? [] : [link])].join('\n');
 }
 
+/** Cuts text to a length in UTF-16 code units, never within a surrogate pair: half of one cannot be percent-encoded. */
+export function cutText(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
+}
+
 /** Writes the body of a message as HTML. */
 export function asHtml({ subject, lines, link, linkText }: Message): string {
   const paragraphs = lines.map((line) => `<p>${escapeHtml(line)}</p>`).join('');

@@ -125,9 +125,27 @@ class Notifier implements OpenedReceiver {
     }
     const plates = await queries.findPlates(db, [event]);
     const placed = await addAddress(db, event);
-    const attempt = await this.#send(writeMessage(placed, plates.get(event.vehicleId), this.#keyOf(id), this.#writing));
+    const attempt = await this.#attempt(() =>
+      writeMessage(placed, plates.get(event.vehicleId), this.#keyOf(id), this.#writing),
+    );
     if (attempt.outcome === 'delivered' && !isTest) this.#sentAt.push(this.#context.clock().getTime());
     return attempt;
+  }
+
+  /**
+   * Writes and sends a message. An exception is a failed attempt: a message that can never be sent must back off and become a
+   * dead letter, or it blocks every later message of its vehicle.
+   */
+  async #attempt(write: () => Message): Promise<Attempt> {
+    const startMs = performance.now();
+    try {
+      return await this.#send(write());
+    } catch (err) {
+      this.#context.logger.error({ err, webhookId: this.#webhook.id }, 'message could not be sent');
+      const durationMs = Math.round(performance.now() - startMs);
+      const error = 'an internal error: the message could not be sent';
+      return { outcome: 'failed', status: undefined, durationMs, error, retryAfterMs: 0 };
+    }
   }
 
   async #sendDigest(): Promise<void> {
@@ -149,7 +167,7 @@ class Notifier implements OpenedReceiver {
       const plates = await queries.findPlates(db, events);
       const listed = events.map((event) => ({ event, plate: plates.get(event.vehicleId) }));
       const startMs = performance.now();
-      const attempt = await this.#send(writeDigest(listed, this.#keyOf(first.id), this.#writing));
+      const attempt = await this.#attempt(() => writeDigest(listed, this.#keyOf(first.id), this.#writing));
       metrics.attempts.inc({ outcome: attempt.outcome });
       metrics.attemptSeconds.observe((performance.now() - startMs) / 1000);
       const { status, durationMs, error } = attempt;
