@@ -3,6 +3,7 @@ import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
 import { isOutage } from './outage.ts';
+import { findNul } from './parameters.ts';
 import { isRead } from './session-cookie.ts';
 
 declare module 'fastify' {
@@ -24,8 +25,8 @@ export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
   !url.startsWith('/v1/');
 
 /**
- * Answers every failure: an expected one with its code, a lost database as OVERLOADED, any other as an opaque
- * INTERNAL_ERROR. A browser that navigates to an unknown or forbidden address gets a page.
+ * Answers every failure: an expected one with its code, a lost database as OVERLOADED, text with NUL as INVALID_PARAMETER,
+ * any other as an opaque INTERNAL_ERROR. A browser that navigates to an unknown or forbidden address gets a page.
  */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.
@@ -90,11 +91,17 @@ export function refuseUnknownPaths(http: Http): void {
   http.setNotFoundHandler((request, reply) => answerFailure(refusal(request, reply), request, reply));
 }
 
+/** SQLSTATEs of text with NUL, and of JSON with it. */
+const nulStates = new Set<unknown>(['22021', '22P05']);
+
 function toFailure(error: FastifyError | Error, request: FastifyRequest): Failure {
   if (error instanceof Failure) return error;
   // refuse_while_moving of migrations/0012_cells.sql
   if ('code' in error && error.code === 'OD001') return applicationMoving();
   if (isOutage(error)) return outage(error, isRead(request));
+  // Without NUL in the request, the text is of the platform, and the error a defect.
+  const nul = 'code' in error && nulStates.has(error.code) ? findNul(request) : undefined;
+  if (nul !== undefined) return nul;
   if ('validation' in error && error.validation) return validationFailure(error);
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (status === 415) return new Failure('UNSUPPORTED_MEDIA_TYPE', undefined, { field: 'content-type' });

@@ -8,6 +8,8 @@ import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { createApiClient } from '@odograph/testkit/api-client';
+import { useDatabase } from '@odograph/testkit/scopes';
+import { sql } from 'kysely';
 import Type from 'typebox';
 import { afterEach } from 'vitest';
 import {
@@ -31,6 +33,8 @@ export const closes: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
 });
+
+const database = useDatabase(1);
 
 /** Routes as services have them: parameters, pages, failures, defects. */
 const echoRoutes: RoutePlugin = (http) => {
@@ -56,6 +60,13 @@ const echoRoutes: RoutePlugin = (http) => {
   });
   const withoutServer = openDatabase({ url: 'postgres://postgres@127.0.0.1:1/none', name: 'test', size: 1 });
   http.route({ method: ['GET', 'POST'], url: '/v1/without-database', handler: () => pingDatabase(withoutServer) });
+  http.post('/v1/texts/:name', async ({ params, query, body }) => {
+    const { text = '' } = query as { text?: string };
+    const { name } = params as { name: string };
+    await sql`select ${name}::text, ${text}::text, ${JSON.stringify(body)}::jsonb`.execute(database);
+    return {};
+  });
+  http.get('/v1/own-text', async () => sql`select ${'\0'}::text`.execute(database));
   http.get('/v1/refused', async () => {
     throw new Failure('ALREADY_EXISTS', 'taken', { field: 'plate', reason: 'PLATE', retryAfterSeconds: 7 });
   });

@@ -122,6 +122,26 @@ describe('parameters', () => {
     expect(await client.post(`/v1/echo${query}`, body)).toMatchObject({ status: 400, body: refusal });
   });
 
+  it.each([
+    ['%00', {}, 'name'],
+    ['x?text=a%00b', {}, 'text'],
+    ['x', { list: [{ text: 'a\0' }] }, 'list.0.text'],
+    ['x', { list: [{ 'a\0': 1 }] }, 'list.0'],
+    ['x', { 'a\0': 1 }, 'body'],
+  ])('are refused with their name if the database refuses their NUL: %s %j', async (path, body, field) => {
+    const { client, lines } = await startHttp();
+    const refusal = { error: 'INVALID_PARAMETER', field, message: `${field} must not contain the character NUL` };
+    expect(await client.post(`/v1/texts/${path}`, body)).toEqual(
+      expect.objectContaining({ status: 400, body: refusal }),
+    );
+    expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+  });
+
+  it('are not blamed for text of the platform that the database refuses', async () => {
+    const { client } = await startHttp();
+    expect((await client.get('/v1/own-text?text=x')).status).toBe(500);
+  });
+
   it('count as left out when they are optional and null', async () => {
     const { client } = await startHttp();
     const answer = await client.post('/v1/echo', { count: 1, flag: null });

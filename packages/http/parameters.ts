@@ -144,3 +144,28 @@ export async function refuseExtremes({ query, params, body }: FastifyRequest): P
     if (fault !== undefined) throw fault;
   }
 }
+
+/** Finds text with NUL, or a member whose name has one. @returns the path of the parameter */
+function pathToNul(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') ? path : undefined;
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return undefined;
+  if (path.length > deepestNesting) return undefined;
+  for (const [name, one] of Object.entries(value)) {
+    const found = name.includes('\0') ? path : pathToNul(one, [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Describes text with NUL that PostgreSQL refused, whatever schema let it pass. Not every such text is a fault: passwords
+ * may hold NUL, and an identifier that does is an unknown one.
+ * @returns undefined if the request has no text with NUL
+ */
+export function findNul({ query, params, body }: FastifyRequest): Failure | undefined {
+  for (const part of [params, query, body]) {
+    const path = pathToNul(part, []);
+    if (path !== undefined) return invalidParameter(path.join('.') || 'body', 'must not contain the character NUL');
+  }
+  return undefined;
+}

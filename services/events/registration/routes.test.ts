@@ -213,6 +213,9 @@ describe('the dead letters', () => {
       next = /<(.+)>/.exec(headers.get('link') ?? '')?.[1] ?? '';
     }
     expect(listed).toEqual(['event-5', 'event-4', 'event-3', 'event-2', 'event-1']);
-    expect((await api.get(`${path}/${id}/dead-letters?after=x`)).body.error).toBe('INVALID_PARAMETER');
+    for (const after of ['x', '2026-01-01T00:00:00.000Z_%00']) {
+      const { status, body } = await api.get(`${path}/${id}/dead-letters?after=${after}`);
+      expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'after']);
+    }
   });
 });

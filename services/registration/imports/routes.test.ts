@@ -31,6 +31,15 @@ describe('POST /v1/x/admin/registrations', () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'position']);
   });
 
+  it('refuses a part with NUL in a fault, and stores none of its rows', async () => {
+    const fileSha256 = newFileSha256();
+    const rows = [row(2, { plate: 'AM-008-PA', model: 'A' }), { line: 3, fault: 'x\0' }];
+    const { status, body } = await send({ fileSha256, position: 0, rows });
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'rows.1.fault']);
+    expect((await stateOf(fileSha256)).position).toBe(0);
+    expect((await fixture.admin.get('/v1/x/admin/registrations/AM-008-PA')).body.known).toBe(false);
+  });
+
   it('counts unchanged rows, and uses the last of several rows for a vehicle', async () => {
     const [file, again] = [newFileSha256(), newFileSha256()];
     const rows = [row(2, { plate: 'AM-002-PA', model: 'A' }), row(3, { plate: 'am002pa', model: 'B' })];

@@ -17,7 +17,8 @@ export interface FuzzedAnswer {
   readonly text: string;
 }
 
-function asText(value: unknown): string {
+/** Writes a value as a parameter of a path or query. */
+export function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 

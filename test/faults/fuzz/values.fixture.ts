@@ -15,6 +15,9 @@ export interface Schema {
   readonly maxLength?: number;
   readonly maxItems?: number;
   readonly format?: string;
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly examples?: readonly unknown[];
 }
 
 /** Strings that commonly break programs: SQL, paths, prototypes, control characters, lone surrogates. */
