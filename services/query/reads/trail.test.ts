@@ -91,12 +91,49 @@ describe('GET /v1/x/vehicle/{id}/trail', () => {
   it('thins out more positions than it can hold, and keeps distance and highest speed', async () => {
     await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, speed, device_id, received_at)
       select ${at(0)}::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer, 48 + n * 1e-5, 2,
-        case when n = 777 then 130 else 4.0 + n % 2 * 30 end, 'test', now()
+        case when n = 779 then 130 else 34 end, 'test', now()
         from generate_series(0, 49999) as n`.execute(platform.db);
     const { body } = await read(`from=${at(0)}&until=${at(50_000)}`);
     expect(body.points).toHaveLength(1000);
     expect(body.totals.maximumSpeed).toBe(130);
     expect(body.totals.distance).toBeCloseTo(55.6, 1);
+  });
+
+  it('finds the gaps and driving time of a month, though it is thinned out', async () => {
+    // 1000 positions a day, one each 10 s at 72 km/h, to and fro; 30 of them are missing after an hour.
+    const storeDays = (from: number, until: number, isMissing: string) =>
+      sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, speed, device_id, received_at)
+        select ${at(0)}::timestamptz + day * interval '1 day' + n * interval '10 seconds', ${application.id},
+          ${vehicle.id}::integer, 48 + case day % 2 when 0 then n else 999 - n end * 200 / 111195.0, 2, 72, 'test', now()
+        from generate_series(${from}::integer, ${until}::integer - 1) as day, generate_series(0, 999) as n
+        where not (n between 360 and 389 and ${sql.raw(isMissing)})`.execute(platform.db);
+    await storeDays(0, 28, 'false');
+    const night = 86_400 - 9990;
+    for (const days of [28, 31]) {
+      const { body } = await read(`from=${at(0)}&until=${at(days * 86_400)}`);
+      expect(body.points.filter(({ gap }: { gap?: true }) => gap)).toHaveLength(0);
+      expect(body.stops.map(({ seconds }: { seconds: number }) => seconds)).toEqual(range(0, 27).map(() => night));
+      expect(body.totals).toEqual({
+        distance: expect.closeTo((279_720 * 72) / 3600, -1),
+        ...{ movingSeconds: 279_720, stoppedSeconds: 27 * night, gapSeconds: 0, maximumSpeed: 72 },
+      });
+    }
+    await storeDays(28, 31, 'true');
+    const { body } = await read(`from=${at(0)}&until=${at(31 * 86_400)}`);
+    expect(body.points.filter(({ gap }: { gap?: true }) => gap)).toHaveLength(3);
+    expect(body.totals).toMatchObject({ movingSeconds: 309_690 - 3 * 310, gapSeconds: 3 * 310 });
+  });
+
+  it('divides a month of short stops and drives into moving and standing, within 2 %', async () => {
+    // Of each 70 s, the vehicle drives 40 s and waits 30 s, for three hours a day.
+    await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, speed, device_id, received_at)
+      select ${at(0)}::timestamptz + day * interval '1 day' + n * interval '10 seconds', ${application.id},
+        ${vehicle.id}::integer, 48 + (n / 7 * 4 + least(n % 7, 4)) * 100 / 111195.0, 2,
+        case when n % 7 < 4 then 36 else 0 end, 'test', now()
+      from generate_series(0, 30) as day, generate_series(0, 1079) as n`.execute(platform.db);
+    const month = (await read(`from=${at(0)}&until=${at(31 * 86_400)}`)).body.totals;
+    const day = (await read(`from=${at(0)}&until=${at(86_400)}`)).body.totals;
+    expect(month.movingSeconds / (31 * day.movingSeconds)).toBeCloseTo(1, 1.4);
   });
 
   it('refuses long and empty intervals', async () => {

@@ -18,6 +18,8 @@ export interface TrailPosition {
   readonly longitude: number;
   readonly speed: number | null;
   readonly angle: number | null;
+  /** The share of the positions from this one to the next that move, if some in between were left out. */
+  readonly movingShare?: number;
 }
 
 /** Until the next position the vehicle moves, stands, or is not followed. */
@@ -26,6 +28,7 @@ type Phase = 'MOVING' | 'STANDING' | 'GAP';
 interface Leg {
   readonly phase: Phase;
   readonly seconds: number;
+  readonly movingSeconds: number;
   readonly metres: number;
 }
 
@@ -50,9 +53,11 @@ const metresBetween = (one: TrailPosition, other: TrailPosition) =>
 
 function legBetween(one: TrailPosition, other: TrailPosition): Leg {
   const [seconds, metres] = [other.time - one.time, metresBetween(one, other)];
-  if (seconds > gapSeconds) return { phase: metres < movedMetres ? 'STANDING' : 'GAP', seconds, metres };
+  if (seconds > gapSeconds)
+    return { phase: metres < movedMetres ? 'STANDING' : 'GAP', seconds, movingSeconds: 0, metres };
   const stands = one.speed === null ? metres < standingBelowMetresPerSecond * seconds : one.speed < standingBelowKmh;
-  return { phase: stands ? 'STANDING' : 'MOVING', seconds, metres };
+  if (stands) return { phase: 'STANDING', seconds, movingSeconds: 0, metres };
+  return { phase: 'MOVING', seconds, movingSeconds: seconds * (one.movingShare ?? 1), metres };
 }
 
 /** Leaves out positions that the vehicle cannot have reached since the one before. */
@@ -86,8 +91,7 @@ function findStops(legs: readonly Leg[]): { first: number; last: number }[] {
   return stops;
 }
 
-const secondsIn = (legs: readonly Leg[], phase: Phase) =>
-  legs.reduce((sum, leg) => sum + (leg.phase === phase ? leg.seconds : 0), 0);
+const sumOf = (legs: readonly Leg[], measure: (leg: Leg) => number) => legs.reduce((sum, leg) => sum + measure(leg), 0);
 
 /**
  * Composes a trail from positions in the order of time.
@@ -113,10 +117,12 @@ function composeTrail(given: readonly TrailPosition[], points: number) {
       return [{ from: start.time, until: end.time, latitude: start.latitude, longitude: start.longitude }];
     }),
     totals: {
-      distanceKm: legs.reduce((sum, { phase, metres }) => sum + (phase === 'STANDING' ? 0 : metres), 0) / 1000,
-      movingSeconds: secondsIn(legs, 'MOVING'),
-      stoppedSeconds: secondsIn(legs, 'STANDING'),
-      gapSeconds: secondsIn(legs, 'GAP'),
+      distanceKm: sumOf(legs, ({ phase, metres }) => (phase === 'STANDING' ? 0 : metres)) / 1000,
+      movingSeconds: sumOf(legs, ({ movingSeconds }) => movingSeconds),
+      stoppedSeconds: sumOf(legs, ({ phase, seconds, movingSeconds }) =>
+        phase === 'GAP' ? 0 : seconds - movingSeconds,
+      ),
+      gapSeconds: sumOf(legs, ({ phase, seconds }) => (phase === 'GAP' ? seconds : 0)),
       maximumSpeed: speeds.reduce((most, speed) => Math.max(most, speed), 0),
     },
   };
@@ -223,12 +229,13 @@ export function simplify(positions: readonly TrailPosition[], points: number, ke
   return positions.flatMap((_, index) => (removed.has(index) ? [] : [index]));
 }
 
-/** More positions than these are thinned out by the database. */
-const maxPositions = 20_000;
+/** More positions than these are thinned out. As buckets of 31 days these last 119 s each, so none hides a gap. */
+const maxPositions = 22_500;
 
 /**
- * Reads the positions of a vehicle in the order of time. If they are more than 20,000, the interval is divided into as many
- * buckets, and each has its first position with its highest speed. Readings in a privacy interval have no position.
+ * Reads the positions of a vehicle in the order of time. If they are more than 22,500, the interval is divided into as many
+ * buckets, and each has its first position, with its highest speed, and its last. So the time and way from one bucket to
+ * the next are those of consecutive positions. Readings in a privacy interval have no position.
  */
 export async function readPositions(
   db: Database,
@@ -243,11 +250,19 @@ export async function readPositions(
   if (all.rows.length <= maxPositions) return all.rows.sort((one, other) => one.time - other.time);
   const length = (until - from) / BigInt(maxPositions) + 1n;
   const thinned = await sql<TrailPosition>`
-    select extract(epoch from min(time))::float8 as time, first(latitude, time) as latitude,
-      first(longitude, time) as longitude, max(speed) as speed, first(angle, time) as angle
-    ${located} group by date_bin(${String(length)}::bigint * interval '1 microsecond', time, ${instant(from)}) order by 1`.execute(
-    db,
-  );
+    with bucket as (
+      select extract(epoch from min(time))::float8 as first_time, first(latitude, time) as first_latitude,
+        first(longitude, time) as first_longitude, first(angle, time) as first_angle, max(speed) as max_speed,
+        coalesce(avg((speed >= ${standingBelowKmh}::float8)::integer), 1)::float8 as moving_share,
+        extract(epoch from max(time))::float8 as last_time, last(latitude, time) as last_latitude,
+        last(longitude, time) as last_longitude, last(speed, time) as last_speed, last(angle, time) as last_angle
+      ${located}
+      group by date_bin(${String(length)}::bigint * interval '1 microsecond', time, ${instant(from)}))
+    select first_time as time, first_latitude as latitude, first_longitude as longitude, max_speed as speed,
+      first_angle as angle, moving_share as "movingShare" from bucket
+    union all
+    select last_time, last_latitude, last_longitude, last_speed, last_angle, 1 from bucket where last_time > first_time
+    order by time`.execute(db);
   return thinned.rows;
 }
 
@@ -297,9 +312,10 @@ const TrailQuery = Type.Object({
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
 const iso = (seconds: number) => isoMicroseconds(BigInt(Math.round(seconds * 1e6)));
 
-function writePoint({ speed, angle, isAfterGap, ...point }: TrailPosition & { isAfterGap: boolean }) {
+function writePoint(point: TrailPosition & { isAfterGap: boolean }) {
+  const { time, latitude, longitude, speed, angle, isAfterGap } = point;
   return {
-    ...point,
+    ...{ time, latitude, longitude },
     ...(speed !== null && { speed }),
     ...(angle !== null && { angle }),
     ...(isAfterGap && { gap: true as const }),
