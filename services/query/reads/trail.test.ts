@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { storeReadings } from '../query.fixture.ts';
-import { simplify, type TrailPosition } from './trail.ts';
+import { simplify, type TrailPosition, withoutErrors } from './trail.ts';
 
 setUpVehicle();
 
@@ -136,12 +136,80 @@ describe('GET /v1/x/vehicle/{id}/trail', () => {
     expect(month.movingSeconds / (31 * day.movingSeconds)).toBeCloseTo(1, 1.4);
   });
 
+  it('leaves out 0,0 at the start, in the middle and at the end of a drive', async () => {
+    const isWrong = (seconds: number) => seconds < 30 || (seconds >= 5000 && seconds < 5060) || seconds >= 9990;
+    await storeReadings(
+      platform.db,
+      application.id,
+      range(0, 10_000, 10).map((seconds) => ({
+        ...{ vehicle_id: vehicle.id, time: at(seconds), speed: 72 },
+        ...(isWrong(seconds) ? { latitude: 0, longitude: 0 } : { latitude: 48 + seconds * 1.8e-4, longitude: 2 }),
+      })),
+    );
+    const { body } = await read(`from=${at(0)}&until=${at(10_000)}&points=5000`);
+    expect(body.points).toHaveLength(1000 - 3 - 6 - 1);
+    expect(body.totals).toMatchObject({ distance: expect.closeTo(199, 0), movingSeconds: 9950, gapSeconds: 0 });
+  });
+
   it('refuses long and empty intervals', async () => {
     for (const query of ['from=9&until=9', 'from=2025-01-01&until=2025-02-02']) {
       const refused = await read(query);
       expect([refused.status, refused.body.error, refused.body.field]).toEqual([400, 'INVALID_INTERVAL', 'until']);
     }
     expect((await read('from=0&until=9&points=1')).body.field).toBe('points');
+  });
+});
+
+describe('errors of the receiver', () => {
+  const driven = (index: number): TrailPosition => ({
+    ...{ time: index * 10, latitude: 48 + index * 1e-3, longitude: 2, speed: null, angle: null },
+  });
+  const atZero = (index: number): TrailPosition => ({ ...driven(index), latitude: 0, longitude: 0 });
+  const sequence = (runs: readonly (readonly [correct: boolean, length: number])[]) =>
+    runs
+      .flatMap(([correct, length]) => range(0, length).map(() => correct))
+      .map((correct, index) => (correct ? driven(index) : atZero(index)));
+  const run = (correct: boolean, min: number, max: number) =>
+    fc.integer({ min, max }).map((length) => [correct, length] as const);
+
+  it('are left out, first, last and in between, if each drive has more positions than they', () => {
+    const runs = fc.array(fc.tuple(run(false, 0, 9), run(true, 10, 30)), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(runs, run(false, 0, 9), (list, last) => {
+        const positions = sequence([...list.flat(), last]);
+        expect(withoutErrors(positions)).toEqual(positions.filter(({ longitude }) => longitude === 2));
+      }),
+    );
+  });
+
+  it('never leave a leg of more than 360 km/h and 50 m', () => {
+    const places = fc.array(fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 5 })), {
+      minLength: 1,
+    });
+    fc.assert(
+      fc.property(places, (list) => {
+        const kept = withoutErrors(
+          list.map(([north], index) => ({ ...driven(0), time: index * 10, latitude: north / 200 })),
+        );
+        expect(kept.length).toBeGreaterThan(0);
+        for (const [index, { time, latitude }] of kept.slice(1).entries()) {
+          const before = kept[index] ?? driven(0);
+          const metres = Math.abs(latitude - before.latitude) * 111_195;
+          expect(metres).toBeLessThan(100 * (time - before.time) + 51);
+        }
+      }),
+    );
+  });
+
+  it('only cost what follows them: of a drive before a long gap, everything stays', () => {
+    const before = range(0, 100).map(driven);
+    // After two days, 0,0 is within reach.
+    const [wrong, ...after] = range(17_280, 17_400).map((index) => ({ ...driven(100), time: index * 10 }));
+    if (!wrong) throw new Error('no position');
+    expect(withoutErrors([...before, { ...wrong, latitude: 0, longitude: 0 }, ...after])).toEqual([
+      ...before,
+      ...after,
+    ]);
   });
 });
 

@@ -60,14 +60,33 @@ function legBetween(one: TrailPosition, other: TrailPosition): Leg {
   return { phase: 'MOVING', seconds, movingSeconds: seconds * (one.movingShare ?? 1), metres };
 }
 
-/** Leaves out positions that the vehicle cannot have reached since the one before. */
-function withoutErrors(positions: readonly TrailPosition[]): TrailPosition[] {
+const isReachable = (from: TrailPosition, to: TrailPosition) =>
+  metresBetween(from, to) <= fastestMetresPerSecond * (to.time - from.time) + movedMetres;
+
+/**
+ * Leaves out errors of the receiver: positions that the vehicle cannot have reached since the one before. Where two runs of
+ * positions exclude each other, the one with more positions stays, of equal ones the earlier. Not found are errors
+ * that have more positions than the drive before or after them, and those between two gaps so long that the vehicle could
+ * have been there.
+ */
+export function withoutErrors(positions: readonly TrailPosition[]): TrailPosition[] {
   const kept: TrailPosition[] = [];
+  /** Positions in sequence that can be reached from each other, but not from the last ones kept. */
+  let rejected: TrailPosition[] = [];
   for (const position of positions) {
-    const last = kept.at(-1);
-    if (last && metresBetween(last, position) > fastestMetresPerSecond * (position.time - last.time) + movedMetres)
+    const [last, lastRejected] = [kept.at(-1), rejected.at(-1)];
+    if (!last || isReachable(last, position)) {
+      kept.push(position);
+      rejected = [];
       continue;
-    kept.push(position);
+    }
+    rejected = lastRejected && isReachable(lastRejected, position) ? rejected : [];
+    rejected.push(position);
+    const [first = position] = rejected;
+    const before = kept.at(-rejected.length);
+    if (before && !isReachable(before, first)) continue;
+    kept.splice(1 - rejected.length, rejected.length - 1, ...rejected);
+    rejected = [];
   }
   return kept;
 }
