@@ -81,6 +81,17 @@ class ClientTest(unittest.TestCase):
         pages = list(fleet.get_vehicle_table_pages(limit=2))
         self.assertEqual([len(page["vehicles"]) for page in pages][:-1], [2] * (len(pages) - 1))
 
+    def test_reads_each_booking_and_each_vehicle_request_once(self) -> None:
+        fleet = self.client()
+        vehicle = next(fleet.get_vehicle_table_items())["id"]
+        now = int(time.time())
+        for start in (now + 3600, now + 7200):
+            fleet.post_vehicle_by_id_booking(vehicle, from_=start, until=start + 3600, type="BOOKING")
+        fleet.post_vehicle(plate="RQ-100-AA", request="OBD device")
+        items = list(fleet.get_calendar_items(from_=now, until=now + 86_400, limit=1))
+        self.assertEqual(sum("bookingId" in item for item in items), 2)
+        self.assertEqual(sum("requestId" in item for item in items), 1)
+
     def test_signs_in_once_and_refreshes_a_refused_token_once_for_all_threads(self) -> None:
         saved: list[dict[str, str]] = []
         fleet = self.client(save_tokens=saved.append)

@@ -147,6 +147,22 @@ describe('a list', () => {
     const listed = await readAll(client.items('/v1/x/vehicles', { params: { query: { limit: 1 } } }));
     expect(listed.map(({ id }) => id).sort()).toEqual(vehicles.map(({ id }) => id).sort());
   });
+
+  it('of bookings has each booking and each request for a vehicle once, however many pages it has', async () => {
+    const fleet = await createApplication(platform.db);
+    const { id } = await createVehicle(platform.db, fleet);
+    const client = clientOf(fleet);
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    for (const hours of [1, 2, 3]) {
+      const body = { from: inHours(hours), until: inHours(hours + 1), type: 'BOOKING' as const };
+      await answerOf(client.POST('/v1/vehicle/{id}/booking', { params: { path: { id } }, body }));
+    }
+    await answerOf(client.POST('/v1/vehicle', { body: { plate: 'RQ-100-AA', request: 'OBD device' } }));
+    const query = { from: inHours(0), until: inHours(5), limit: 1 };
+    const items = await readAll(client.items('/v1/x/bookings', { params: { query } }));
+    const idOf = (item: (typeof items)[number]) => ('requestId' in item ? item.requestId : item.bookingId);
+    expect([items.length, new Set(items.map(idOf)).size]).toEqual([4, 4]);
+  });
 });
 
 describe('a request', () => {

@@ -93,6 +93,24 @@ describe('GET /v1/x/bookings', () => {
     expect(idsOf((await client.get(next)).body)).toEqual([booked[1]]);
   });
 
+  it('answers pending requests on the first page only', async () => {
+    for (const day of [1, 2, 3]) await book(vehicle, day, day + 1);
+    await sql`insert into vehicle_request (application_id, plate, request)
+      values (${application.id}, 'AB-1', 'ADD')`.execute(platform.db);
+    const pages: [bookings: number, requests: number][] = [];
+    let path: string | undefined = '/v1/x/bookings?from=2025-03-01&until=2025-03-08&limit=1';
+    while (path) {
+      const { body, headers }: Awaited<ReturnType<ApiClient['get']>> = await client.get(path);
+      pages.push([body.bookings.length, body.requests.length]);
+      path = /<(.+)>/.exec(headers.get('link') ?? '')?.[1];
+    }
+    expect(pages).toEqual([
+      [1, 1],
+      [1, 0],
+      [1, 0],
+    ]);
+  });
+
   it('shows a user its own bookings, a manager those of the vehicle, and others nothing', async () => {
     const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'driver' });
     const manager = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'manager' });

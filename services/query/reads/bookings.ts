@@ -67,7 +67,9 @@ type VehicleRequest = Static<typeof VehicleRequest>;
 const Calendar = Type.Object(
   {
     bookings: Type.Array(CalendarBooking, { description: 'by their start' }),
-    requests: Type.Array(VehicleRequest, { description: 'requests for vehicles that wait for a decision' }),
+    requests: Type.Array(VehicleRequest, {
+      description: 'requests for vehicles that wait for a decision, the oldest 1,000; empty with `after`',
+    }),
   },
   { title: 'Calendar' },
 );
@@ -233,7 +235,8 @@ export function calendarRoutes(db: Database): RoutePlugin {
           operationId: 'getCalendar',
           tags: ['bookings'],
           summary: 'The bookings of an interval over all vehicles, and the requests that wait for a decision',
-          description: 'A user sees its own bookings and requests, as a manager all bookings of the vehicle.',
+          description:
+            'A user sees its own bookings and requests, as a manager all bookings of the vehicle. Only the first page has requests.',
           querystring: CalendarQuery,
           answerHeaders: pageHeaders,
           response: answers(Calendar, 'INVALID_INTERVAL', 'UNKNOWN_VEHICLE'),
@@ -248,7 +251,8 @@ export function calendarRoutes(db: Database): RoutePlugin {
           vehicleId: vehicleId === undefined ? undefined : await findVisibleVehicle(db, viewer, vehicleId),
         });
         const page = rows.slice(0, limit);
-        const requests = await listPendingRequests(db, viewer);
+        // Repeated on each page, a client that reads the items of all pages would get them several times.
+        const requests = after === undefined ? await listPendingRequests(db, viewer) : [];
         const last = rows.length > limit ? page.at(-1)?.key : undefined;
         const interval = { from: isoMicroseconds(from), until: isoMicroseconds(until) };
         const body = JSON.stringify({ bookings: page.map(({ booking }) => booking), requests });
