@@ -1,6 +1,7 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { createGroup, createVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
@@ -21,6 +22,15 @@ const book = async (vehicleId: string, from: number, until: number, driver: stri
   const body = { from: inHours(from), until: inHours(until), type: 'BOOKING', driver };
   return (await api.post(`/v1/vehicle/${vehicleId}/booking`, body)).body.bookingId as string;
 };
+
+/** Inserts bookings of half an hour, one on each of so many days from a time on. */
+async function insertBookings(vehicleId: string, from: string, count: number): Promise<void> {
+  await sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
+    select ${setup.application.id}, ${vehicleId}::integer, 'driver-20', 'BOOKING', start, start + interval '30 minutes',
+      gen_random_uuid()
+    from generate_series(0, ${count - 1}::integer) as day,
+      lateral (select ${from}::timestamptz + day * interval '1 day' as start) as one`.execute(setup.platform.db);
+}
 
 const save = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
 
@@ -85,6 +95,24 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.getByRole('link', { name: 'BK-152-GR' }).waitFor();
     expect(await page.locator('.calendar a').allInnerTexts()).toEqual(['BK-151-GR', 'BK-152-GR']);
     expect(await page.locator('.calendar .booking').count()).toBe(1);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('a day of 25 hours shows its last hour, and the next day follows it', async () => {
+    const id = await createBookable('BK-160-DT');
+    await insertBookings(id, '2026-10-25T23:15+01:00', 1);
+    const { page, errors } = await setup.open(`/bookings?vehicle=${id}&days=1&from=2026-10-25`, operator);
+    const bar = page.getByRole('button', { name: /BK-160-DT, driver-20/ });
+    await bar.waitFor();
+    const labels = ['00:00', '03:00', '06:00', '09:00', '12:00', '15:00', '18:00', '21:00'];
+    expect(await page.locator('.calendar-tick').allInnerTexts()).toEqual(labels);
+    await page.getByRole('button', { name: 'Later' }).click();
+    await bar.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('2026-10-26');
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await bar.waitFor();
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('2026-10-25');
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -1,34 +1,12 @@
 import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
 import type { NamedVehicle } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import type { Interval } from './calendar-days.ts';
 
 export type Booking = Schema<'CalendarBooking'>;
 
-const dayMs = 86_400_000;
 const pageSize = 5000;
 const maxRows = 500;
-
-/** The lengths of the calendar, in days. */
-export const spans = [1, 7, 14, 28] as const;
-
-/** The interval that the calendar shows, UNIX milliseconds. */
-export interface Interval {
-  readonly from: number;
-  readonly until: number;
-}
-
-/** The interval of so many days from a day. @param day as in an input of the type date; today without one */
-export function intervalOf(day: string | null, days: number): Interval {
-  const from = new Date(day ? `${day}T00:00` : Date.now());
-  from.setHours(0, 0, 0, 0);
-  return { from: from.getTime(), until: from.getTime() + days * dayMs };
-}
-
-/** Writes the day of a time as an input of the type date has it. */
-export function dayOf(time: number): string {
-  const date = new Date(time);
-  return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
-}
 
 /** A row of the calendar: a vehicle with its bookings. */
 export interface CalendarRow {
@@ -98,13 +76,6 @@ export async function loadCalendar(
 
 /** When a booking ends: when it was stopped, else its end; undefined while it is open. */
 export const endOf = ({ stoppedAt, until }: Booking): string | undefined => stoppedAt ?? until;
-
-/** The start and the end of a booking as shares of an interval, each between 0 and 1. */
-export function shareOf(booking: Booking, { from, until }: Interval): { start: number; end: number } {
-  const within = (time: number) => Math.min(1, Math.max(0, (time - from) / (until - from)));
-  const end = endOf(booking);
-  return { start: within(Date.parse(booking.from)), end: end === undefined ? 1 : within(Date.parse(end)) };
-}
 
 /** The input that is at fault where the platform names a reason instead. */
 const inputs: Readonly<Record<string, string>> = {

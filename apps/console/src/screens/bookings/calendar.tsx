@@ -7,36 +7,26 @@ import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/form
 import { changeQuery, headerFor } from '../../parts/layout/application-choice.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { addDays } from '../../parts/time/days.ts';
+import { preferences } from '../../preferences.ts';
 import { address } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
-import { formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
+import { formatClock, formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import {
-  type Booking,
-  type CalendarRow,
-  dayOf,
-  endOf,
-  type Interval,
-  intervalOf,
-  loadCalendar,
-  shareOf,
-  spans,
-} from './booking-data.ts';
+import { type Booking, type CalendarRow, endOf, loadCalendar } from './booking-data.ts';
 import { BookingForm } from './booking-form.tsx';
+import { type CalendarDays, daysFrom, type Interval, shareOf, spans, tickTimes } from './calendar-days.ts';
 
-const dayMs = 86_400_000;
+/** Labels a time above the calendar: the hour of one day, else the day. */
+const labelOf = (time: number, { count }: CalendarDays): string =>
+  count === 1 ? formatClock(time) : formatShortDay(time);
 
-/** The times above the calendar: hours of one day, else days. */
-function ticksOf({ from, until }: Interval): { readonly at: number; readonly label: string }[] {
-  const step = until - from <= dayMs ? dayMs / 8 : Math.max(dayMs, Math.round((until - from) / dayMs / 14) * dayMs);
-  const count = Math.round((until - from) / step);
-  return Array.from({ length: count }, (_unused, index) => {
-    const time = from + index * step;
-    const label =
-      step < dayMs ? `${String(Math.round((time - from) / 3_600_000)).padStart(2, '0')}:00` : formatShortDay(time);
-    return { at: (time - from) / (until - from), label };
-  });
+/** Returns the start and the end of a booking as shares of an interval, each between 0 and 1. */
+function sharesOf(booking: Booking, interval: Interval): { start: number; end: number } {
+  const within = (time: number) => Math.min(1, Math.max(0, shareOf(time, interval)));
+  const end = endOf(booking);
+  return { start: within(Date.parse(booking.from)), end: end === undefined ? 1 : within(Date.parse(end)) };
 }
 
 /** Says a booking in words, for its tip and for a screen reader. */
@@ -49,7 +39,7 @@ function describe(booking: Booking): string {
 }
 
 function Bar({ booking, interval, onLook }: { booking: Booking; interval: Interval; onLook: () => void }) {
-  const { start, end } = shareOf(booking, interval);
+  const { start, end } = sharesOf(booking, interval);
   const style = { left: `${start * 100}%`, width: `max(${(end - start) * 100}%, 6px)` };
   const words = describe(booking);
   return (
@@ -68,15 +58,15 @@ function Bar({ booking, interval, onLook }: { booking: Booking; interval: Interv
 
 interface GridOptions {
   readonly rows: readonly CalendarRow[];
-  readonly interval: Interval;
+  readonly days: CalendarDays;
   readonly onLook: (booking: Booking) => void;
   readonly onNew: (vehicle: NamedVehicle) => void;
 }
 
 /** The calendar: a row for each vehicle, a bar for each booking. */
-function CalendarGrid({ rows, interval, onLook, onNew }: GridOptions) {
+function CalendarGrid({ rows, days, onLook, onNew }: GridOptions) {
   const { bookings: text } = texts.value;
-  const now = (Date.now() - interval.from) / (interval.until - interval.from);
+  const now = shareOf(Date.now(), days);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
     <section class="calendar card" aria-label={text.calendar} tabIndex={0}>
@@ -84,9 +74,9 @@ function CalendarGrid({ rows, interval, onLook, onNew }: GridOptions) {
         <div class="calendar-row calendar-head" aria-hidden="true">
           <span />
           <div class="calendar-line">
-            {ticksOf(interval).map(({ at, label }) => (
-              <span key={at} class="calendar-tick" style={{ left: `${at * 100}%` }}>
-                {label}
+            {tickTimes(days, preferences.value.zone).map((time) => (
+              <span key={time} class="calendar-tick" style={{ left: `${shareOf(time, days) * 100}%` }}>
+                {labelOf(time, days)}
               </span>
             ))}
           </div>
@@ -103,7 +93,7 @@ function CalendarGrid({ rows, interval, onLook, onNew }: GridOptions) {
               <div class="calendar-line">
                 {now > 0 && now < 1 && <span class="calendar-now" style={{ left: `${now * 100}%` }} />}
                 {bookings.map((booking) => (
-                  <Bar key={booking.bookingId} booking={booking} interval={interval} onLook={() => onLook(booking)} />
+                  <Bar key={booking.bookingId} booking={booking} interval={days} onLook={() => onLook(booking)} />
                 ))}
               </div>
             </li>
@@ -119,9 +109,9 @@ type Task =
   | { readonly kind: 'new'; readonly vehicle?: NamedVehicle }
   | { readonly kind: 'look' | 'change' | 'stop' | 'delete'; readonly booking: Booking };
 
-function Toolbar({ interval, days, onNew }: { interval: Interval; days: number; onNew: () => void }) {
+function Toolbar({ days: { firstDay, count }, onNew }: { days: CalendarDays; onNew: () => void }) {
   const { bookings: text } = texts.value;
-  const move = (count: number) => changeQuery({ from: dayOf(interval.from + count * days * dayMs) });
+  const move = (spanCount: number) => changeQuery({ from: addDays(firstDay, spanCount * count) });
   return (
     <div class="calendar-tools">
       <div class="row">
@@ -138,7 +128,7 @@ function Toolbar({ interval, days, onNew }: { interval: Interval; days: number; 
         <input
           class="input"
           type="date"
-          value={dayOf(interval.from)}
+          value={firstDay}
           onChange={({ currentTarget }) => changeQuery({ from: currentTarget.value })}
         />
       </label>
@@ -146,7 +136,7 @@ function Toolbar({ interval, days, onNew }: { interval: Interval; days: number; 
         <span>{text.span}</span>
         <select
           class="input"
-          value={String(days)}
+          value={String(count)}
           onChange={({ currentTarget }) => changeQuery({ days: currentTarget.value })}
         >
           {spans.map((one) => (
@@ -281,14 +271,14 @@ function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
 export function BookingCalendar({ appId }: { appId: string }) {
   const { bookings: text } = texts.value;
   const { query } = address.value;
-  const days = spans.find((one) => String(one) === query.get('days')) ?? 7;
-  const interval = intervalOf(query.get('from'), days);
+  const span = spans.find((one) => String(one) === query.get('days')) ?? 7;
+  const days = daysFrom(query.get('from'), span, preferences.value.zone);
   const vehicleId = query.get('vehicle') ?? undefined;
   const group = query.get('group') ?? '';
   const { data, failure, reload } = useLoad(async () => {
     const named = vehicleId === undefined ? [] : await nameVehicles(appId === '' ? undefined : appId, [vehicleId]);
-    return { chosen: named, ...(await loadCalendar(appId, interval, named[0], group)) };
-  }, [appId, interval.from, days, vehicleId, group]);
+    return { chosen: named, ...(await loadCalendar(appId, days, named[0], group)) };
+  }, [appId, days.from, days.until, vehicleId, group]);
   const task = useSignal<Task | undefined>(undefined);
   const done = () => {
     task.value = undefined;
@@ -298,7 +288,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
   const vehicles = data?.chosen ?? [];
   return (
     <>
-      <Toolbar interval={interval} days={days} onNew={() => assign(task, { kind: 'new' })} />
+      <Toolbar days={days} onNew={() => assign(task, { kind: 'new' })} />
       <div class="calendar-tools">
         <VehicleChoice
           label={text.onlyVehicle}
@@ -320,13 +310,13 @@ export function BookingCalendar({ appId }: { appId: string }) {
       {data && data.rows.length > 0 && (
         <CalendarGrid
           rows={data.rows}
-          interval={interval}
+          days={days}
           onLook={(booking) => assign(task, { kind: 'look', booking })}
           onNew={(vehicle) => assign(task, { kind: 'new', vehicle })}
         />
       )}
       {data && data.hiddenCount > 0 && <p class="muted">{text.hidden(data.hiddenCount)}</p>}
-      {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={interval.from} onDone={done} />}
+      {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={days.from} onDone={done} />}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { type Column, type ReportKind, reportKinds, tablesOf } from '@odograph/reports/columns';
 import { answerOf, api, onlyJson } from '../../api/client.ts';
 import { saveFile } from '../../parts/layout/copy.tsx';
+import { addDays, isDay } from '../../parts/time/days.ts';
 import { address } from '../../router.ts';
 import { isOperator, timeZoneOf } from '../../session.ts';
 import { formatNumber } from '../../texts/format.ts';
@@ -21,11 +22,8 @@ export interface Report {
 /** The first day and the day after the last, as YYYY-MM-DD. */
 type Days = readonly [first: string, end: string];
 
-const dayMs = 86_400_000;
 const day = (year: number, month: number, date: number): string =>
   new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
-const addDays = (date: string, days: number): string =>
-  new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10);
 
 /** Predefined intervals, computed from the parts of today's date and the weekday (Monday is 0). */
 const presets = {
@@ -62,8 +60,6 @@ export interface Selection {
   /** Empty for all vehicles. */
   readonly group: string;
 }
-
-const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Parses the selection from the URL; by default, the trips of this month. */
 export function readSelection(appId: string): Selection {

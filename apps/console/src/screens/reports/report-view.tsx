@@ -12,7 +12,9 @@ import { LockIcon } from '../../parts/layout/icons.tsx';
 import { LoadFailure, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
 import { DataTable } from '../../parts/lists/data-table.tsx';
 import { Chart } from '../../parts/time/chart.tsx';
+import { addDays, timeOf } from '../../parts/time/days.ts';
 import { MileageEntry, type MileageTrip } from '../../parts/trips/mileage-entry.tsx';
+import { preferences } from '../../preferences.ts';
 import { address, changeQuery } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -132,6 +134,9 @@ const drawn: Partial<Record<ReportKind, readonly string[]>> = {
 const minDays = 2;
 const daySeconds = 86_400;
 
+/** Returns the start of a day in the person's time zone, UNIX seconds. */
+const startOf = (day: string): number => timeOf(day, 0, preferences.value.zone) / 1000;
+
 interface FigureOptions {
   readonly title: string;
   readonly days: readonly Row[];
@@ -143,11 +148,12 @@ interface FigureOptions {
 function Figure({ title, days, column, time }: FigureOptions) {
   // The axis uses the browser's time zone, so each day is drawn at midnight in that zone.
   const [times, values] = useMemo(() => {
-    const starts = days.map(({ date }) => Date.parse(fromLocalInput(`${date}T00:00`) ?? '') / 1000);
+    const starts = days.map(({ date }) => startOf(String(date)));
     return [starts, days.map((row) => (typeof row[column] === 'number' ? Number(row[column]) : null))];
   }, [days, column]);
   const index = time.value === undefined ? times.length - 1 : times.findLastIndex((one) => one <= (time.value ?? 0));
   const [at, value] = [times[index], values[index]];
+  const { date: lastDay } = days.at(-1) ?? {};
   return (
     <figure class="card chart-figure">
       <figcaption>
@@ -159,7 +165,7 @@ function Figure({ title, days, column, time }: FigureOptions) {
       <Chart
         label={title}
         from={times[0] ?? 0}
-        until={(times.at(-1) ?? 0) + daySeconds - 1}
+        until={startOf(addDays(String(lastDay), 1)) - 1}
         times={times}
         values={values}
         format={(shown, step = 1) => formatNumber(shown, decimalsOfStep(step))}
