@@ -117,6 +117,28 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
+  it('the calendar reads every page of its bookings, and says so when it reads no further', async () => {
+    const id = await createBookable('BK-170-PG');
+    await insertBookings(id, '2025-03-03T12:00Z', 14);
+    const { page } = await setup.open('/bookings/spots', operator);
+    let limit = 5;
+    await page.route('**/v1/x/bookings?*', (route, request) => {
+      const url = new URL(request.url());
+      url.searchParams.set('limit', String(limit));
+      return route.continue({ url: url.href });
+    });
+    const bars = page.getByRole('button', { name: /BK-170-PG, driver-20/ });
+    const notice = page.getByText('Not all bookings are shown: those that start after 14 Mar 2025 13:00 are missing.');
+    await page.goto(`/bookings?vehicle=${id}&days=14&from=2025-03-03`);
+    await bars.first().waitFor();
+    expect([await bars.count(), await notice.count()]).toEqual([14, 0]);
+    limit = 3;
+    await page.reload();
+    await notice.waitFor();
+    expect(await bars.count()).toBe(12);
+    await page.context().close();
+  });
+
   it('a booking that overlaps another is refused at the vehicle, and what was typed stays', async () => {
     const id = await createBookable('BK-200-BB');
     await book(id, 0, 20, 'first');

@@ -1,11 +1,9 @@
-import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
+import { type Booking, loadBookings } from '../../api/bookings.ts';
+import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import type { NamedVehicle } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import type { Interval } from './calendar-days.ts';
 
-export type Booking = Schema<'CalendarBooking'>;
-
-const pageSize = 5000;
 const maxRows = 500;
 
 /** A row of the calendar: a vehicle with its bookings. */
@@ -20,6 +18,8 @@ export interface Calendar {
   readonly rows: readonly CalendarRow[];
   /** Vehicles without a booking that have no row. */
   readonly hiddenCount: number;
+  /** Bookings that start after this time are missing; undefined if none is. */
+  readonly completeUntil: string | undefined;
 }
 
 /** Reads the first vehicles by plate. @throws CallFailure */
@@ -36,31 +36,24 @@ async function loadVehicles(appId: string, group: string) {
   return { vehicles, total: total ?? vehicles.length };
 }
 
-/** Reads the first 5,000 bookings of an interval. @throws CallFailure */
-export async function loadBookings(
-  appId: string,
-  { from, until }: Interval,
-  filter: { readonly vehicleId?: string; readonly group?: string },
-) {
-  const interval = { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
-  const query = { ...interval, limit: pageSize, ...filter };
-  return (await answerOf(api.GET('/v1/x/bookings', { params: { query, header: headerFor(appId) } }))).bookings;
-}
-
 /**
- * Reads the bookings of an interval, and the first vehicles by plate, booked or free.
+ * Reads the first 20,000 bookings of an interval, and the first vehicles by plate, booked or free.
  * @param group the id of a group; empty for all vehicles
  * @throws CallFailure
  */
 export async function loadCalendar(
   appId: string,
-  interval: Interval,
+  { from, until }: Interval,
   only: NamedVehicle | undefined,
   group: string,
 ): Promise<Calendar> {
-  const filter = { ...(only !== undefined && { vehicleId: only.id }), ...(group !== '' && { group }) };
-  const [bookings, { vehicles, total }] = await Promise.all([
-    loadBookings(appId, interval, filter),
+  const query = {
+    ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString() },
+    ...(only !== undefined && { vehicleId: only.id }),
+    ...(group !== '' && { group }),
+  };
+  const [{ bookings, hasMore }, { vehicles, total }] = await Promise.all([
+    loadBookings(query, headerFor(appId)),
     only === undefined ? loadVehicles(appId, group) : { vehicles: [only], total: 1 },
   ]);
   const rows = new Map(vehicles.map(({ id, plate }) => [id, { id, plate, bookings: [] as Booking[] }]));
@@ -71,7 +64,11 @@ export async function loadCalendar(
     rows.set(id, row);
   }
   const sorted = [...rows.values()].sort((a, b) => a.plate.localeCompare(b.plate) || a.id.localeCompare(b.id));
-  return { rows: sorted, hiddenCount: Math.max(0, total - rows.size) };
+  return {
+    rows: sorted,
+    hiddenCount: Math.max(0, total - rows.size),
+    completeUntil: hasMore ? bookings.at(-1)?.from : undefined,
+  };
 }
 
 /** When a booking ends: when it was stopped, else its end; undefined while it is open. */

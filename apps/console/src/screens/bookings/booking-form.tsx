@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { type Booking, loadBookings } from '../../api/bookings.ts';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Field, Form, SelectField } from '../../parts/forms/fields.tsx';
@@ -8,7 +9,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
 import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Booking, faultOf, loadBookings, otherFaultOf } from './booking-data.ts';
+import { faultOf, otherFaultOf } from './booking-data.ts';
 
 interface Draft {
   readonly vehicles: readonly NamedVehicle[];
@@ -74,8 +75,8 @@ interface BookingFormOptions {
 
 /** The booking as it is now; the calendar of its own start has it. */
 async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
-  const start = Date.parse(from);
-  const bookings = await loadBookings(appId, { from: start, until: start + hourMs }, { vehicleId });
+  const until = new Date(Date.parse(from) + hourMs).toISOString();
+  const { bookings } = await loadBookings({ from, until, vehicleId }, headerFor(appId));
   return bookings.find((one) => one.bookingId === bookingId);
 }
 

@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import type { Booking } from '../../api/bookings.ts';
 import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Confirm, Dialog } from '../../parts/forms/dialog.tsx';
@@ -14,7 +15,7 @@ import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import { formatClock, formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Booking, type CalendarRow, endOf, loadCalendar } from './booking-data.ts';
+import { type CalendarRow, endOf, loadCalendar } from './booking-data.ts';
 import { BookingForm } from './booking-form.tsx';
 import { type CalendarDays, daysFrom, type Interval, shareOf, spans, tickTimes } from './calendar-days.ts';
 
@@ -305,6 +306,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
         />
       </div>
       {failure && data && <p class="notice late">{failure}</p>}
+      {data?.completeUntil && <p class="notice late">{text.incomplete(formatTime(data.completeUntil))}</p>}
       {!data && (failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />)}
       {data && data.rows.length === 0 && <Empty title={text.noVehicles} />}
       {data && data.rows.length > 0 && (

@@ -1,3 +1,4 @@
+import { type Booking, loadBookings } from '../../api/bookings.ts';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
@@ -11,7 +12,6 @@ import { TableSection } from './table-section.tsx';
 
 type Access = Schema<'VehicleAccess'>;
 type Key = Schema<'HeldAuthorization'>;
-type Booking = Schema<'CalendarBooking'>;
 type KeyState = 'active' | 'planned' | 'suspended' | 'ended' | 'revoked';
 
 const daySeconds = 86_400;
@@ -21,11 +21,11 @@ const privacySeconds = 90 * daySeconds;
 const bookingDays = 180;
 
 async function load(id: string): Promise<{ access: Access; bookings: readonly Booking[] }> {
-  const now = Math.floor(Date.now() / 1000);
-  const query = { from: now - bookingDays * daySeconds, until: now + bookingDays * daySeconds, vehicleId: id };
+  const inDays = (days: number) => new Date(Date.now() + days * daySeconds * 1000).toISOString();
+  const query = { from: inDays(-bookingDays), until: inDays(bookingDays), vehicleId: id };
   const [access, { bookings }] = await Promise.all([
     answerOf(api.GET('/v1/x/vehicle/{id}/access', { params: { path: { id }, query: { ended: true } } })),
-    answerOf(api.GET('/v1/x/bookings', { params: { query } })),
+    loadBookings(query),
   ]);
   return { access, bookings: [...bookings].reverse() };
 }
