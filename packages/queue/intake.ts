@@ -44,7 +44,11 @@ export function describeHeldShards(shards: readonly Pick<IntakeShard, 'backlog'>
  */
 export function intakeHealth(shards: readonly IntakeShard[]): ServiceHealth {
   const fault = describeHeldShards(shards);
-  if (fault === undefined) return { ok: true, state: 'listening' };
+  if (fault === undefined) {
+    const isLateHeld = shards.some(({ backlog }) => backlog.isLateFull);
+    const held = '; holding late uploads: the backlog exceeds half of its limit';
+    return { ok: true, state: `listening${isLateHeld ? held : ''}` };
+  }
   const isDown = shards.every(({ backlog }) => backlog.fault !== undefined);
   return { ok: !isDown, state: `${isDown ? '' : 'listening; '}holding uploads: ${fault}` };
 }

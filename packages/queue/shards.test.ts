@@ -11,7 +11,7 @@ import { openDurableQueue } from './queues.ts';
 import {
   countUploadJobs,
   findRetiredShards,
-  HeldByShard,
+  HeldByLane,
   listUploadShards,
   openShardQueues,
   shardOf,
@@ -159,22 +159,43 @@ it('does not count the jobs of some servers only', async () => {
   await expect(countUploadJobs(withOneAway, createLogger('silent'))).rejects.toThrow();
 });
 
+/** Returns the id of a device in one of two shards. */
+function deviceIn(shard: number): string {
+  for (let device = 0; ; device += 1) if (shardOf(`d${device}`, 2) === shard) return `d${device}`;
+}
+
 it('keeps a shard that has reached its memory limit from using that of the others', () => {
-  const held = new HeldByShard(100, 2);
-  const [first = '', second = ''] = [0, 1].map((shard) => {
-    for (let device = 0; ; device += 1) if (shardOf(`d${device}`, 2) === shard) return `d${device}`;
-  });
-  expect(held.reserve(first, 50)).toBe(true);
-  expect(held.reserve(first, 1)).toBe(false);
-  expect(held.reserve(second, 50)).toBe(true);
-  held.release(first, 50);
-  expect([held.total, held.reserve(first, 50)]).toEqual([50, true]);
+  const held = new HeldByLane(100, 2);
+  const [first, second] = [deviceIn(0), deviceIn(1)];
+  expect(held.reserve(first, 50, false)).toBe(true);
+  expect(held.reserve(first, 1, false)).toBe(false);
+  expect(held.reserve(second, 50, false)).toBe(true);
+  held.release(first, 50, false);
+  expect([held.total, held.reserve(first, 50, false)]).toEqual([50, true]);
 });
 
 it('each of many shards may hold an eighth of the memory, all together no more than the whole', () => {
-  const held = new HeldByShard(800, 64);
-  expect(held.reserve('d0', 100)).toBe(true);
-  expect(held.reserve('d0', 1)).toBe(false);
-  for (let device = 1; device <= 1000; device += 1) held.reserve(`d${device}`, 10);
+  const held = new HeldByLane(800, 64);
+  expect(held.reserve('d0', 100, false)).toBe(true);
+  expect(held.reserve('d0', 1, false)).toBe(false);
+  for (let device = 1; device <= 1000; device += 1) held.reserve(`d${device}`, 10, false);
   expect(held.total).toBe(800);
+});
+
+it('late uploads leave two thirds of the memory of each shard to live ones', () => {
+  const held = new HeldByLane(120, 2);
+  const [first, second] = [deviceIn(0), deviceIn(1)];
+  expect(held.reserve(first, 20, true)).toBe(true);
+  expect(held.reserve(first, 1, true)).toBe(false);
+  expect([held.reserve(first, 40, false), held.reserve(second, 60, false)]).toEqual([true, true]);
+  held.release(first, 20, true);
+  expect([held.total, held.reserve(first, 20, true)]).toEqual([100, true]);
+});
+
+it('each of many shards may hold a twelfth of the memory in late uploads, all together a third', () => {
+  const held = new HeldByLane(1200, 64);
+  expect(held.reserve('d0', 100, true)).toBe(true);
+  expect(held.reserve('d0', 1, true)).toBe(false);
+  for (let device = 1; device <= 1000; device += 1) held.reserve(`d${device}`, 10, true);
+  expect(held.total).toBe(400);
 });

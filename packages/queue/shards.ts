@@ -64,21 +64,53 @@ async function countJobs({ prefix, shard }: UploadShard, redis: Redis | undefine
   return (await Promise.all(lengths)).reduce((total, length) => total + length, 0);
 }
 
-/** However many shards there are, each can hold the uploads of a request of the largest size. */
-const maxParts = 8;
+/**
+ * Part of the bytes that late uploads may take. They may be held for long while live ones are queued, and a request of the
+ * gateway that waits for them takes their bytes once more.
+ */
+const lateShare = 1 / 3;
+/** However many shards there are, each can hold the uploads of a request of the largest size, of either lane. */
+const maxParts = { all: 8, late: 4 };
 
 /**
  * Counts bytes held for Redis. Each shard has an equal part, at least an eighth, so an unavailable one cannot use up the
- * others'.
+ * others'; late uploads may take a third, so they cannot use up the bytes of live ones.
  */
-export class HeldByShard {
+export class HeldByLane {
+  readonly #all: HeldByShard;
+  readonly #late: HeldByShard;
+
+  constructor(maximumBytes: number, shards: number) {
+    this.#all = new HeldByShard(maximumBytes, shards, maxParts.all);
+    this.#late = new HeldByShard(maximumBytes * lateShare, shards, maxParts.late);
+  }
+
+  get total(): number {
+    return this.#all.total;
+  }
+
+  /** @returns false when it would exceed the part of the device's shard or lane, or the whole; then nothing is counted */
+  reserve(deviceId: string, bytes: number, isLate: boolean): boolean {
+    if (!this.#all.reserve(deviceId, bytes)) return false;
+    if (!isLate || this.#late.reserve(deviceId, bytes)) return true;
+    this.#all.release(deviceId, bytes);
+    return false;
+  }
+
+  release(deviceId: string, bytes: number, isLate: boolean): void {
+    this.#all.release(deviceId, bytes);
+    if (isLate) this.#late.release(deviceId, bytes);
+  }
+}
+
+class HeldByShard {
   readonly #maximum: number;
   readonly #part: number;
   readonly #bytes: number[];
 
-  constructor(maximumBytes: number, shards: number) {
+  constructor(maximumBytes: number, shards: number, parts: number) {
     this.#maximum = maximumBytes;
-    this.#part = maximumBytes / Math.min(shards, maxParts);
+    this.#part = maximumBytes / Math.min(shards, parts);
     this.#bytes = Array.from({ length: shards }, () => 0);
   }
 
@@ -86,7 +118,6 @@ export class HeldByShard {
     return this.#bytes.reduce((total, bytes) => total + bytes, 0);
   }
 
-  /** @returns false when it would exceed the part of the device's shard, or the whole; then nothing is counted */
   reserve(deviceId: string, bytes: number): boolean {
     const shard = shardOf(deviceId, this.#bytes.length);
     const held = (this.#bytes[shard] ?? 0) + bytes;

@@ -46,7 +46,10 @@ export const limits = {
   /** Per source with `createDevices`; messages of further devices go to quarantine. */
   maxNewDevicesPerHour: 1000,
 
-  /** Unacknowledged uploads in the memory of a broker or gateway; above it, connections are closed. */
+  /**
+   * Unacknowledged uploads in the memory of a broker or gateway; above it, connections are closed. Late uploads may take a
+   * third.
+   */
   maxHeldBytes: 64 * 1024 ** 2,
   /** Upload jobs in Redis; above it, uploads are not acknowledged. */
   maxBacklogJobs: 20_000,

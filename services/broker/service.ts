@@ -7,7 +7,7 @@ import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, intakeHealth, openIntakeQueues, UploadIntake } from '@odograph/queue/intake';
-import { HeldByShard } from '@odograph/queue/shards';
+import { HeldByLane } from '@odograph/queue/shards';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { type ResolvedConfig, storeTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
@@ -164,7 +164,7 @@ function createParts(
       logger.info({ deviceId }, 'session closed: superseded by a newer one');
     },
   });
-  const held = new HeldPublications(new HeldByShard(limits.maxHeldBytes, shards.length), registry, host.metrics);
+  const held = new HeldPublications(new HeldByLane(limits.maxHeldBytes, shards.length), registry, host.metrics);
   return {
     sessions,
     credentials: new CredentialStore(db),

@@ -11,7 +11,7 @@ import {
 } from '@odograph/queue/intake';
 import type { Logger } from '@odograph/runtime/logger';
 import type { AedesOptions, PublishPacket } from 'aedes';
-import type { HeldPublication, HeldPublications } from '../sessions/held-publications.ts';
+import type { HeldPublication, HeldPublications, Publication } from '../sessions/held-publications.ts';
 import type { BrokerMetrics, RefusalReason } from '../sessions/metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
 
@@ -66,29 +66,43 @@ function acceptFromDevice(
   const nowMs = performance.now();
   session.throttle.takeUpload(nowMs);
   if (isStopping()) return 'stopping';
-  const publication = held.hold(session, packet, nowMs, answer, channel === 'owntracks' ? channel : undefined);
-  if (publication === undefined) return 'held_bytes';
+  const publication = describePublication(packet, channel, nowMs, answer);
+  const lane = channel === 'acks' ? liveLane : laneOf(session, publication);
+  const accepted = held.hold(session, publication, lane === lateLane);
+  if (accepted === undefined) return 'held_bytes';
   // Without a PUBACK, a device resends an upload that a stopping broker could not store.
-  if (channel === 'acks') void acceptAcknowledgement(options, publication);
-  else uploads.add(publication, laneOf(publication));
+  if (channel === 'acks') void acceptAcknowledgement(options, accepted);
+  else uploads.add(accepted, lane);
   return undefined;
 }
 
+function describePublication(packet: PublishPacket, channel: Channel, nowMs: number, release: Answer): Publication {
+  const bytes = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+  const received = { receivedAtMs: Date.now(), heldSinceMs: nowMs, release };
+  return channel === 'owntracks'
+    ? { payload: asArray(bytes), format: channel, ...received }
+    : { payload: bytes, ...received };
+}
+
+/** Makes a JSON array of one message, as uploads of systems and apps are (packages/codec/sources.ts). */
+function asArray(message: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('['), message, Buffer.from(']')]);
+}
+
 /** A device has one share of the live lane, whatever it uploads, so late uploads count in it too. */
-function laneOf({ publisher, payload, format, receivedAtMs, heldSinceMs }: HeldPublication): UploadLane {
-  const isWithinShare = publisher.throttle.isWithinLiveShare(payload.length, heldSinceMs);
+function laneOf({ throttle }: DeviceSession, { payload, format, receivedAtMs, heldSinceMs }: Publication): UploadLane {
+  const isWithinShare = throttle.isWithinLiveShare(payload.length, heldSinceMs);
   return isWithinShare ? chooseLane(payload, receivedAtMs, format) : lateLane;
 }
+
+type Channel = 'telemetry' | 'acks' | 'owntracks';
 
 /**
  * Authorizes a PUBLISH of a device: its own telemetry and acknowledgements ("What a device says and hears" in
  * docs/device-protocol.md), and as a phone with OwnTracks what that publishes for it as the user; nothing else.
  * @returns the channel, or undefined when the device may not publish there
  */
-function authorizeDevicePublish(
-  session: DeviceSession,
-  packet: PublishPacket,
-): 'telemetry' | 'acks' | 'owntracks' | undefined {
+function authorizeDevicePublish(session: DeviceSession, packet: PublishPacket): Channel | undefined {
   // Only the platform retains messages.
   packet.retain = false;
   if (packet.topic === session.telemetryTopic) return 'telemetry';

@@ -203,6 +203,40 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     await again.upload({ timestamp: 2 });
   });
 
+  it('acknowledges live uploads while late ones are held, however many these are, and says so in /health', async () => {
+    const platform = await start({ maxBacklogJobs: 20, maxHeldBytes: 300_000 });
+    const identities = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
+    const live = await connectDevice(platform.mqttUrl, identities[0]);
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    for (let number = 0; number < 12; number += 1) await live.upload({ timestamp: nowSeconds + number });
+    const late = 'listening; holding late uploads: the backlog exceeds half of its limit';
+    await eventually(async () => expect((await health(platform)).text).toContain(late));
+    const returning = await connectDevice(platform.mqttUrl, identities[1]);
+    const acknowledged: number[] = [];
+    // Large and then small ones, which would fill all of the memory.
+    for (const timestamp of range(0, 49)) {
+      const bytes = timestamp < 9 ? 30_000 : 1000;
+      returning.upload({ timestamp, text: 'x'.repeat(bytes) }).then(
+        () => acknowledged.push(timestamp),
+        () => undefined,
+      );
+    }
+    await closed(returning);
+    const text = 'x'.repeat(3000);
+    for (let number = 12; number < 15; number += 1) await live.upload({ timestamp: nowSeconds + number, text });
+    expect([live.client.connected, acknowledged]).toEqual([true, []]);
+    const queues = openUploadQueues(platform.config);
+    undo.push(() => queues.close());
+    await queues.drain();
+    await eventually(async () => expect(await queues.late.count()).toBeGreaterThan(0));
+    await eventually(async () => {
+      const held = await platform.metrics.getSingleMetric('odograph_broker_held_bytes')?.get();
+      expect(held?.values[0]?.value).toBe(0);
+    });
+    const again = await connectDevice(platform.mqttUrl, identities[1]);
+    await again.upload({ timestamp: 0, text: 'x'.repeat(30_000) });
+  });
+
   it('stores the uploads under way when it stops, and sends no PUBACK for others', async () => {
     const platform = await start({}, { ACK_TIMEOUT_MS: '100', SHUTDOWN_DRAIN_MS: '0' });
     const identity = await createDevice(platform.db);

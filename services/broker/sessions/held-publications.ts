@@ -1,9 +1,8 @@
-import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ReceivedUpload } from '@odograph/queue/intake';
-import type { HeldByShard } from '@odograph/queue/shards';
+import type { HeldByLane } from '@odograph/queue/shards';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
-import type { Client, PublishPacket } from 'aedes';
+import type { Client } from 'aedes';
 
 /** The session of a device, as far as its publications need it. */
 export interface Publisher {
@@ -13,13 +12,18 @@ export interface Publisher {
   readonly order: ReleaseOrder;
 }
 
-/** A PUBLISH whose PUBACK waits until the queue has its payload. */
-export interface HeldPublication extends ReceivedUpload {
-  readonly publisher: Publisher;
+/** A PUBLISH of a device. */
+export interface Publication extends Omit<ReceivedUpload, 'deviceId'> {
   /** Monotonic clock. */
   readonly heldSinceMs: number;
   /** Lets aedes send the PUBACK. */
   readonly release: () => void;
+}
+
+/** A PUBLISH whose PUBACK waits until the queue has its payload. */
+export interface HeldPublication extends Publication, ReceivedUpload {
+  readonly publisher: Publisher;
+  readonly isLate: boolean;
   isStored: boolean;
   hasResumedReading: boolean;
   next: HeldPublication | undefined;
@@ -74,10 +78,10 @@ const resumeIntervalMs = 500;
 
 /** Holds publications of all connections within a limit of bytes until they are stored. */
 export class HeldPublications {
-  readonly #held: HeldByShard;
+  readonly #held: HeldByLane;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(held: HeldByShard, live: { readonly sessions: Iterable<Publisher> }, registry: Registry) {
+  constructor(held: HeldByLane, live: { readonly sessions: Iterable<Publisher> }, registry: Registry) {
     this.#held = held;
     this.#timer = setInterval(() => resumeReading(live.sessions), resumeIntervalMs);
     const bytes = (): number => held.total;
@@ -93,51 +97,34 @@ export class HeldPublications {
 
   /**
    * Holds a PUBLISH of a device.
-   * @param nowMs monotonic clock
-   * @param release lets aedes send its PUBACK
-   * @param format undefined for the platform's own
+   * @param isLate whether it takes the late lane
    * @returns undefined when it would exceed the limit of bytes
    */
-  hold(
-    publisher: Publisher,
-    packet: PublishPacket,
-    nowMs: number,
-    release: () => void,
-    format: UploadFormat | undefined,
-  ): HeldPublication | undefined {
-    const bytes = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
-    const payload = format === undefined ? bytes : asArray(bytes);
-    if (!this.#held.reserve(publisher.deviceId, costOf(payload))) return undefined;
-    const publication: HeldPublication = {
+  hold(publisher: Publisher, publication: Publication, isLate: boolean): HeldPublication | undefined {
+    const { deviceId } = publisher;
+    if (!this.#held.reserve(deviceId, costOf(publication.payload), isLate)) return undefined;
+    const held: HeldPublication = {
+      ...publication,
       publisher,
-      deviceId: publisher.deviceId,
-      payload,
-      format,
-      receivedAtMs: Date.now(),
-      heldSinceMs: nowMs,
-      release,
+      deviceId,
+      isLate,
       isStored: false,
       hasResumedReading: false,
       next: undefined,
     };
-    publisher.order.enter(publication);
-    return publication;
+    publisher.order.enter(held);
+    return held;
   }
 
   /** Releases the PUBACK of a stored publication in the order of its connection. */
   release(publication: HeldPublication): void {
-    this.#held.release(publication.deviceId, costOf(publication.payload));
+    this.#held.release(publication.deviceId, costOf(publication.payload), publication.isLate);
     publication.publisher.order.release(publication);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
-}
-
-/** Makes a JSON array of one message, as uploads of systems and apps are (packages/codec/sources.ts). */
-function asArray(message: Buffer): Buffer {
-  return Buffer.concat([Buffer.from('['), message, Buffer.from(']')]);
 }
 
 /** Bytes that a held publication counts for. */

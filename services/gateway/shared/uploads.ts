@@ -1,5 +1,5 @@
-import { type IntakeShard, type ReceivedUpload, UploadIntake, type UploadLane } from '@odograph/queue/intake';
-import { HeldByShard } from '@odograph/queue/shards';
+import { type IntakeShard, lateLane, type ReceivedUpload, UploadIntake, type UploadLane } from '@odograph/queue/intake';
+import { HeldByLane } from '@odograph/queue/shards';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { GatewayMetrics } from './metrics.ts';
@@ -9,6 +9,7 @@ interface HeldUpload extends ReceivedUpload {
   readonly heldSinceMs: number;
   /** Bytes that it counts for, until it is stored. */
   readonly heldBytes: number;
+  readonly isLate: boolean;
   resolve(): void;
 }
 
@@ -56,22 +57,22 @@ export interface GatewayUploadsOptions {
 /** Stores the uploads of every protocol in the queue. */
 export class GatewayUploads {
   readonly #held: HeldBytes;
-  readonly #heldByShard: HeldByShard;
+  readonly #heldByLane: HeldByLane;
   readonly #intake: UploadIntake<HeldUpload>;
 
   constructor({ held, maxHeldBytes, metrics, ...options }: GatewayUploadsOptions) {
     this.#held = held;
-    const heldByShard = new HeldByShard(maxHeldBytes, options.shards.length);
-    this.#heldByShard = heldByShard;
+    const heldByLane = new HeldByLane(maxHeldBytes, options.shards.length);
+    this.#heldByLane = heldByLane;
     this.#intake = new UploadIntake({
       ...options,
       metrics,
       onStored(uploads) {
         const nowMs = performance.now();
-        for (const { deviceId, heldSinceMs, heldBytes, resolve } of uploads) {
+        for (const { deviceId, heldSinceMs, heldBytes, isLate, resolve } of uploads) {
           metrics.acknowledgementSeconds.observe((nowMs - heldSinceMs) / 1000);
           held.release(heldBytes);
-          heldByShard.release(deviceId, heldBytes);
+          heldByLane.release(deviceId, heldBytes, isLate);
           resolve();
         }
       },
@@ -85,13 +86,14 @@ export class GatewayUploads {
    */
   store(upload: ReceivedUpload, lane: UploadLane): Promise<void> | undefined {
     const heldBytes = upload.payload.length + overheadBytes;
-    if (!this.#heldByShard.reserve(upload.deviceId, heldBytes)) return undefined;
+    const isLate = lane === lateLane;
+    if (!this.#heldByLane.reserve(upload.deviceId, heldBytes, isLate)) return undefined;
     if (!this.#held.reserve(heldBytes)) {
-      this.#heldByShard.release(upload.deviceId, heldBytes);
+      this.#heldByLane.release(upload.deviceId, heldBytes, isLate);
       return undefined;
     }
     return new Promise((resolve) => {
-      this.#intake.add({ ...upload, heldSinceMs: performance.now(), heldBytes, resolve }, lane);
+      this.#intake.add({ ...upload, heldSinceMs: performance.now(), heldBytes, isLate, resolve }, lane);
     });
   }
 

@@ -198,6 +198,20 @@ describe('a sender', () => {
     return limited;
   };
 
+  const startRedis = async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
+    let server = await spawnRedis(directory);
+    const kill = () => server.end('SIGKILL');
+    stops.push(async () => {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    });
+    const restart = async () => {
+      server = await spawnRedis(directory, server.port);
+    };
+    return { url: server.url, kill, restart };
+  };
+
   it('over its rate is refused with 429 and Retry-After, whatever its request', async () => {
     const limited = await startLimited({ sourceRequestsPerSecond: 1 });
     const { secret } = await sourceOf('flespi', limited);
@@ -237,13 +251,43 @@ describe('a sender', () => {
     expect(queued.map(({ applicationId }) => applicationId)).toEqual([application.id, application.id]);
   });
 
+  it('queues live messages while late ones are held, however many these are', async () => {
+    const { url } = await startRedis();
+    const limited = await startLimited({ maxBacklogJobs: 4, maxHeldBytes: 3_000_000 }, { REDIS_URL: url });
+    const own = openUploadQueues(limited.config);
+    stops.unshift(() => own.close());
+    const { secret } = await sourceOf('flespi', limited);
+    const post = (timestamp: number, bytes: number) => {
+      const body = JSON.stringify([{ ident: 'unit-1', timestamp, text: 'x'.repeat(bytes) }]);
+      return send('/in/flespi', { body, headers: bearer(secret), httpUrl: limited.httpUrl });
+    };
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    for (let job = 0; job < 3; job += 1) expect((await post(nowSeconds, 0)).status).toBe(200);
+    const health = async () => (await fetch(new URL('/health', limited.httpUrl))).text();
+    await eventually(async () => expect(await health()).toContain('holding late uploads'));
+    const held = async () =>
+      (await limited.metrics.getSingleMetric('odograph_gateway_held_bytes')?.get())?.values[0]?.value ?? 0;
+    /** Sends late messages until one is refused; the others get no answer. */
+    const fill = async (bytes: number): Promise<void> => {
+      for (let isRefused = false; !isRefused; ) {
+        const before = await held();
+        void post(1, bytes).then(({ status }) => {
+          isRefused = status === 503;
+        });
+        await eventually(async () => expect(isRefused || (await held()) >= before + 2 * bytes).toBe(true));
+      }
+    };
+    for (const bytes of [200_000, 100_000, 50_000, 25_000, 10_000]) await fill(bytes);
+    expect((await post(nowSeconds, 50_000)).status).toBe(200);
+    await own.drain();
+    await eventually(async () => expect(await held()).toBe(0));
+    // The uploads that were held have filled the queue again.
+    await own.drain();
+    await eventually(async () => expect((await post(1, 50_000)).status).toBe(200));
+  });
+
   it('gets 503 while Redis is unavailable and 200 once it is back, and nothing is acknowledged in between', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
-    let redis = await spawnRedis(directory);
-    stops.push(async () => {
-      await redis.end('SIGKILL');
-      await rm(directory, { recursive: true, force: true });
-    });
+    const redis = await startRedis();
     const limited = await startLimited({}, { REDIS_URL: redis.url });
     const own = openUploadQueues(limited.config);
     stops.unshift(() => own.close());
@@ -257,12 +301,12 @@ describe('a sender', () => {
       return answer;
     };
     expect((await sendOnce()).status).toBe(200);
-    await redis.end('SIGKILL');
+    await redis.kill();
     await eventually(async () => {
       const { status, body, retryAfter } = await sendOnce();
       expect([status, body.error, retryAfter]).toEqual([503, 'OVERLOADED', '5']);
     }, 30_000);
-    redis = await spawnRedis(directory, redis.port);
+    await redis.restart();
     await eventually(async () => expect((await sendOnce()).status).toBe(200), 20_000);
     await eventually(async () => {
       const counts = limited.db.selectFrom('source').selectAll().where('secret_sha256', '=', hashSecret(secret));
