@@ -9,6 +9,7 @@ import {
   type UploadBatch,
   type UploadFormat,
 } from '@odograph/contracts/queues';
+import { compressAfterDays } from '@odograph/contracts/telemetry';
 import { Batcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
@@ -240,9 +241,20 @@ export const lateLane: UploadLane = {
 /** An upload whose last reading is older than this was recorded while the device was offline. */
 const lateAfterSeconds = 300;
 
-/** Whether an upload whose last reading is of this time, in UNIX seconds, belongs to the late lane. */
-export function isLate(lastReadingSeconds: number, receivedAtMs: number): boolean {
-  return lastReadingSeconds < receivedAtMs / 1000 - lateAfterSeconds;
+/**
+ * A transaction waits while a week of one of its readings is compressed. Two days less than the age of such a reading, for
+ * the time that an upload waits in the queue.
+ */
+const compressedAfterSeconds = (compressAfterDays - 2) * 86_400;
+
+/**
+ * Chooses the lane of an upload by the times of its first and last reading, UNIX seconds. One that is undefined does not
+ * count. Readings between them are not examined: an old one delays the live uploads in its transaction.
+ */
+export function chooseLane(first: number | undefined, last: number | undefined, receivedAtMs: number): UploadLane {
+  const now = receivedAtMs / 1000;
+  const isLate = (last ?? now) < now - lateAfterSeconds || (first ?? now) < now - compressedAfterSeconds;
+  return isLate ? lateLane : liveLane;
 }
 
 interface AcknowledgementIntakeOptions {

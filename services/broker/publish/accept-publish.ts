@@ -3,7 +3,7 @@ import { isCbor } from '@odograph/codec/native/cbor';
 import type { UploadFormat } from '@odograph/contracts/queues';
 import {
   type AcknowledgementIntake,
-  isLate,
+  chooseLane,
   lateLane,
   liveLane,
   type UploadIntake,
@@ -92,7 +92,7 @@ function asArray(message: Buffer): Buffer {
 /** A device has one share of the live lane, whatever it uploads, so late uploads count in it too. */
 function laneOf({ throttle }: DeviceSession, { payload, format, receivedAtMs, heldSinceMs }: Publication): UploadLane {
   const isWithinShare = throttle.isWithinLiveShare(payload.length, heldSinceMs);
-  return isWithinShare ? chooseLane(payload, receivedAtMs, format) : lateLane;
+  return isWithinShare ? laneOfPayload(payload, receivedAtMs, format) : lateLane;
 }
 
 type Channel = 'telemetry' | 'acks' | 'owntracks';
@@ -147,9 +147,8 @@ const nine = 57;
 /** Colon and white space (RFC 8259, section 2). */
 const between = new Set([58, 32, 9, 10, 13]);
 
-/** The number after the last key of a payload in JSON, UNIX seconds; undefined when there is none. */
-function lastTimestamp(payload: Buffer, key: Buffer): number | undefined {
-  const start = payload.lastIndexOf(key);
+/** The number after a key that begins at `start` in JSON, UNIX seconds; undefined when there is none. */
+function timestampAt(payload: Buffer, start: number, key: Buffer): number | undefined {
   if (start === -1) return undefined;
   let at = start + key.length;
   while (between.has(payload[at] ?? zero)) at += 1;
@@ -163,16 +162,21 @@ function lastTimestamp(payload: Buffer, key: Buffer): number | undefined {
 /** Heads of an unsigned integer of 32 bits, and of floats of 32 and 64 bits (RFC 8949, section 3). */
 const head = { uint32: 0x1a, float32: 0xfa, float64: 0xfb };
 /** The number that stands for `timestamp`, and the last letter of the name itself. */
-const keyEnds = new Set([0, 'p'.charCodeAt(0)]);
+const keyEnds = { number: 0, letter: 'p'.charCodeAt(0) };
 /** September 2001. A smaller number does not come from a clock that was set. */
 const minSeconds = 1e9;
 const daySeconds = 86_400;
 
-/** The last number of a payload in CBOR that follows a possible key `timestamp` and is a time in the past. */
-function lastCborTimestamp(payload: Buffer, receivedAtMs: number): number | undefined {
+/**
+ * Finds the first or last number of a payload in CBOR that follows a possible key `timestamp` and is a time in the past.
+ * @param step 1 to find the first, -1 to find the last
+ */
+function findCborTimestamp(payload: Buffer, receivedAtMs: number, step: 1 | -1): number | undefined {
   const latest = receivedAtMs / 1000 + daySeconds;
-  for (let at = payload.length - 5; at > 0; at -= 1) {
-    if (!keyEnds.has(payload[at - 1] ?? -1)) continue;
+  const end = payload.length - 4;
+  for (let at = step === 1 ? 1 : end - 1; at > 0 && at < end; at += step) {
+    const before = payload[at - 1];
+    if (before !== keyEnds.number && before !== keyEnds.letter) continue;
     const seconds = numberAt(payload, at);
     if (seconds !== undefined && seconds >= minSeconds && seconds <= latest) return seconds;
   }
@@ -186,16 +190,24 @@ function numberAt(payload: Buffer, at: number): number | undefined {
   return payload[at] === head.float64 && at + 9 <= payload.length ? payload.readDoubleBE(at + 1) : undefined;
 }
 
+/** First byte of a JSON object, and the lowest one of a CBOR map (RFC 8949, section 3.1). */
+const openingBrace = '{'.charCodeAt(0);
+const cborMap = 0xa0;
+
 /**
- * Chooses the lane of an upload by its last time. The bytes are not decoded here, and a wrong guess costs only time.
+ * Chooses the lane of an upload by its first and last time. The bytes are not decoded here, and a wrong guess costs only
+ * time.
  * @param format undefined for the platform's own
  */
-export function chooseLane(payload: Buffer, receivedAtMs: number, format?: UploadFormat): UploadLane {
-  const seconds =
-    format === 'owntracks'
-      ? lastTimestamp(payload, ownTracksKey)
-      : isCbor(payload)
-        ? lastCborTimestamp(payload, receivedAtMs)
-        : lastTimestamp(payload, timestampKey);
-  return seconds !== undefined && isLate(seconds, receivedAtMs) ? lateLane : liveLane;
+export function laneOfPayload(payload: Buffer, receivedAtMs: number, format?: UploadFormat): UploadLane {
+  const [opening = 0] = payload;
+  if (format === undefined && isCbor(payload)) {
+    const last = findCborTimestamp(payload, receivedAtMs, -1);
+    const isSingle = opening >= cborMap || last === undefined;
+    return chooseLane(isSingle ? last : findCborTimestamp(payload, receivedAtMs, 1), last, receivedAtMs);
+  }
+  const key = format === 'owntracks' ? ownTracksKey : timestampKey;
+  const last = timestampAt(payload, payload.lastIndexOf(key), key);
+  const isSingle = opening === openingBrace || last === undefined;
+  return chooseLane(isSingle ? last : timestampAt(payload, payload.indexOf(key), key), last, receivedAtMs);
 }

@@ -5,7 +5,7 @@ import { createdDeviceId, type SourceFormatName } from '@odograph/contracts/sour
 import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
-import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/intake';
+import { chooseLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/intake';
 import { CallBatcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
@@ -169,6 +169,7 @@ interface Bundle {
   readonly texts: string[];
   /** Bytes as JSON, with its brackets and commas. */
   bytes: number;
+  readonly first: SourceMessage['message'];
   last: SourceMessage['message'];
 }
 
@@ -188,7 +189,7 @@ function describeUploads({ format, sender, messages, receivedAtMs }: SourceDeliv
     }
     let bundle = current.get(device);
     if (bundle === undefined || isFull(bundle, bytes)) {
-      bundle = { deviceId: device, texts: [], bytes: 1, last: message };
+      bundle = { deviceId: device, texts: [], bytes: 1, first: message, last: message };
       bundles.push(bundle);
       current.set(device, bundle);
     }
@@ -196,17 +197,13 @@ function describeUploads({ format, sender, messages, receivedAtMs }: SourceDeliv
     bundle.bytes += bytes;
     bundle.last = message;
   }
+  const { timestampOf } = sourceFormats[format];
   const application = sender.kind === 'source' && { applicationId: sender.source.applicationId };
-  return bundles.map(({ deviceId, texts, last }) => ({
+  return bundles.map(({ deviceId, texts, first, last }) => ({
     upload: { deviceId, format, receivedAtMs, payload: Buffer.from(`[${texts.join(',')}]`), ...application },
-    lane: laneOf(format, last, receivedAtMs),
+    lane: chooseLane(timestampOf(first), timestampOf(last), receivedAtMs),
   }));
 }
 
 const isFull = ({ texts, bytes }: Bundle, moreBytes: number): boolean =>
   bytes + moreBytes > maximumPacketBytes || texts.length === maximumReadingsPerUpload;
-
-function laneOf(format: SourceFormatName, last: SourceMessage['message'], receivedAtMs: number): UploadLane {
-  const timestamp = sourceFormats[format].timestampOf(last);
-  return timestamp !== undefined && isLate(timestamp, receivedAtMs) ? lateLane : liveLane;
-}

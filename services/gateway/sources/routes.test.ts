@@ -212,6 +212,22 @@ describe('a sender', () => {
     return { url: server.url, kill, restart };
   };
 
+  it('has messages queued as late if the first is older than five days, though the last is current', async () => {
+    const { secret } = await sourceOf('flespi');
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const [late, live] = [randomUUID(), randomUUID()];
+    const messages = [
+      { ident: late, timestamp: nowSeconds - 6 * 86_400 },
+      { ident: live, timestamp: nowSeconds - 4 * 86_400 },
+      ...[late, live].map((ident) => ({ ident, timestamp: nowSeconds })),
+    ];
+    expect((await send('/in/flespi', { body: JSON.stringify(messages), headers: bearer(secret) })).status).toBe(200);
+    const devicesIn = async (queue: { getJobs: typeof queues.live.getJobs }) =>
+      (await queue.getJobs(['wait'])).flatMap(({ data }) => data.uploads.map(({ deviceId }) => deviceId));
+    const [inLive, inLate] = [await devicesIn(queues.live), await devicesIn(queues.late)];
+    expect([inLate.includes(late), inLate.includes(live), inLive.includes(live)]).toEqual([true, false, true]);
+  });
+
   it('over its rate is refused with 429 and Retry-After, whatever its request', async () => {
     const limited = await startLimited({ sourceRequestsPerSecond: 1 });
     const { secret } = await sourceOf('flespi', limited);

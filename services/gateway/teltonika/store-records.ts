@@ -1,6 +1,6 @@
 import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
 import { teltonikaFormat } from '@odograph/contracts/queues';
-import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/intake';
+import { chooseLane, lateLane, type UploadLane } from '@odograph/queue/intake';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { GatewayDevice, GatewayDevices } from '../shared/devices.ts';
 import type { GatewayUploads } from '../shared/uploads.ts';
@@ -37,5 +37,5 @@ export function storeRecords(
 function laneOf(throttle: DeviceThrottle, data: Buffer, nowMs: number, receivedAtMs: number): UploadLane {
   if (!throttle.isWithinLiveShare(data.length, nowMs)) return lateLane;
   const seconds = firstRecordSeconds(data);
-  return seconds !== undefined && isLate(seconds, receivedAtMs) ? lateLane : liveLane;
+  return chooseLane(seconds, seconds, receivedAtMs);
 }

@@ -1,4 +1,5 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
+import { compressAfterDays } from '@odograph/contracts/telemetry';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
@@ -28,8 +29,6 @@ const hourMs = 3_600_000;
 const firstHourlyMs = 60_000;
 const reportsMs = 60_000;
 const redecodeMs = 5000;
-/** After the end of a week of readings: late readings into compressed weeks cost more. */
-const compressAfterDays = 7;
 /** A reader of the event list that falls further behind restarts from the state of the fleet. */
 const eventRetentionDays = 7;
 /** The other tasks wait for a retry; the next interval runs a task that failed this often again. */
