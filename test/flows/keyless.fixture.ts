@@ -17,7 +17,7 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import { expect } from 'vitest';
 
 /** A device with the reference verifier; its key list outlives its connections. */
-interface KeyDevice {
+export interface KeyDevice {
   readonly identity: Provisioned;
   /** Versions of the received lists, in order. */
   readonly received: number[];

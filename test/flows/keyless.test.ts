@@ -5,9 +5,10 @@ import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { answerChallenge, DeviceSession, hello, openPhoneSession } from '@odograph/keyless/session';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type KeylessFixture, startKeylessFixture } from './keyless.fixture.ts';
+import { type KeyDevice, type KeylessFixture, startKeylessFixture } from './keyless.fixture.ts';
 
 let fixture: KeylessFixture;
 
@@ -140,6 +141,81 @@ describe('keyless access, from the platform to the device', () => {
   });
 });
 
+describe('a suspension', () => {
+  const link = async (deviceId: string, vehicleId: string) =>
+    expect((await fixture.api.post('/v1/device', { deviceId, vehicleId })).status).toBe(200);
+  const unlink = async (deviceId: string) =>
+    expect((await fixture.api.delete('/v1/device', { deviceId })).status).toBe(200);
+  const suspend = async (authorizationId: string) => {
+    const body = { authorizationId, until: Date.now() + 600_000 };
+    expect((await fixture.api.post('/v1/bluetooth-token/invalidate', body)).status).toBe(200);
+  };
+  /** Waits until the device has its list. @returns its verdict on the token that the interface returns now */
+  const verdictOf = async (device: KeyDevice, authorizationId: string) => {
+    const { body } = await fixture.api.get(`/v1/bluetooth-token/${authorizationId}`);
+    await fixture.expectConfirmed(device);
+    return device.verdict(body.token);
+  };
+
+  it('reaches the device that replaces another one', async () => {
+    const { vehicle, device } = await newConnected();
+    const { authorizationId } = await fixture.issue(vehicle);
+    await suspend(authorizationId);
+    await fixture.expectConfirmed(device);
+    const spare = await fixture.newVehicle();
+    await unlink(spare.deviceId);
+    const replacement = await fixture.newDevice(spare);
+    await replacement.connect();
+    await fixture.expectConfirmed(replacement);
+
+    await unlink(vehicle.deviceId);
+    await link(spare.deviceId, vehicle.id);
+    expect(await verdictOf(replacement, authorizationId)).toBe('SUSPENDED');
+  });
+
+  it('reaches its device again after the device was unlinked for a while', async () => {
+    const { vehicle, device } = await newConnected();
+    const { authorizationId } = await fixture.issue(vehicle);
+    await suspend(authorizationId);
+    await unlink(vehicle.deviceId);
+    await fixture.expectConfirmed(device);
+    expect(device.list()?.authorizations).toEqual([]);
+    await link(vehicle.deviceId, vehicle.id);
+    expect(await verdictOf(device, authorizationId)).toBe('SUSPENDED');
+  });
+
+  it('that began while the vehicle had no device reaches the next one, in flight or committed', async () => {
+    const { vehicle, device } = await newConnected();
+    const [early, late] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
+    await unlink(vehicle.deviceId);
+    await suspend(early.authorizationId);
+    const inFlight = await fixture.fleet.db.startTransaction().execute();
+    await sql`select from vehicle where id = ${Number(vehicle.id)} for no key update`.execute(inFlight);
+    await sql`update bluetooth_authorization set suspended_until = valid_until
+      where id = ${late.authorizationId}`.execute(inFlight);
+    const linked = link(vehicle.deviceId, vehicle.id);
+    await waitForLock(inFlight);
+    await inFlight.commit().execute();
+    await linked;
+    expect(await verdictOf(device, early.authorizationId)).toBe('SUSPENDED');
+    expect(await verdictOf(device, late.authorizationId)).toBe('SUSPENDED');
+  });
+
+  it('reaches a linked device that gets its first key', async () => {
+    const { vehicle } = await newConnected();
+    const { authorizationId } = await fixture.issue(vehicle);
+    await suspend(authorizationId);
+    const spare = await fixture.newVehicle();
+    await unlink(spare.deviceId);
+    await unlink(vehicle.deviceId);
+    await link(spare.deviceId, vehicle.id);
+    const keyed = await fixture.newDevice(spare);
+    expect(keyed.identity.keyVersion).toBe(1);
+    await keyed.connect();
+    expect(await verdictOf(keyed, authorizationId)).toBe('SUSPENDED');
+  });
+});
+
 describe('key distribution', () => {
   it('resumes after a broker outage, with changes made meanwhile and lists that the broker lost', async () => {
     const [changed, forgotten] = [await fixture.newVehicle(), await fixture.newVehicle()];
@@ -184,7 +260,7 @@ describe('key distribution', () => {
     await Promise.all(issued.map(({ authorizationId }) => fixture.revoke(authorizationId)));
     for (const [index, device] of devices.entries()) {
       await fixture.expectConfirmed(device);
-      expect(device.list()).toMatchObject({ version: 6 });
+      expect(device.list()).toMatchObject({ version: 7 });
       expect(device.list()?.authorizations).toHaveLength(6);
       const tokens = issued.filter((_one, number) => number % vehicles.length === index);
       expect(tokens.map(({ token }) => device.verdict(token))).toEqual(Array(6).fill('REVOKED'));
@@ -237,18 +313,20 @@ describe('key distribution', () => {
     };
     const other = signConfirmation(nodeCrypto, identity, { version: 2, keyVersion: 1 });
     for (const mac of [{}, { mac: '' }, { mac: other }]) {
-      expect(await stateAfter({ id: 'keys:1', ok: true, ...mac })).toEqual([1, 0]);
+      expect(await stateAfter({ id: 'keys:1', ok: true, ...mac })).toEqual([2, 0]);
     }
-    expect(await stateAfter({ id: 'keys:999999999999999', ok: true })).toEqual([1, 0]);
+    expect(await stateAfter({ id: 'keys:999999999999999', ok: true })).toEqual([2, 0]);
     await connection.close();
   });
 
   it('writes an audit row for each list that a device confirms', async () => {
     const { vehicle, device } = await newConnected();
+    await fixture.expectConfirmed(device);
     await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
     await fixture.expectConfirmed(device);
     const { rows } = await sql`select chain, (details ->> 'version')::integer as version, outcome from audit
       where action = 'key-list.confirm' and actor = ${`device:${vehicle.deviceId}`}`.execute(fixture.fleet.db);
-    expect(rows).toEqual([{ chain: fixture.application.id, version: 1, outcome: 'done' }]);
+    const row = { chain: fixture.application.id, outcome: 'done' };
+    expect(rows).toEqual([1, 2].map((version) => ({ ...row, version })));
   });
 });

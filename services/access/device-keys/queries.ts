@@ -51,7 +51,10 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
   return { deviceId, keyVersion, epoch, key: sealer.open(sealed, deviceKeyContext(deviceId, keyVersion)) };
 }
 
-/** Stores the first key of a device. @returns the key, or undefined when the device has one already */
+/**
+ * Stores the first key of a device, whose key list is then due.
+ * @returns the key, or undefined when the device has one already
+ */
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
   const { numInsertedOrUpdatedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>

@@ -38,7 +38,7 @@ describe('the key of a device', () => {
     const second = (await rotate()).body;
     expect(second.keyVersion).toBe(2);
     expect(second.key).not.toBe(body.key);
-    expect(await stateOf()).toMatchObject({ keyVersion: 2, listVersion: 1, confirmedVersion: 0, confirmedAt: null });
+    expect(await stateOf()).toMatchObject({ keyVersion: 2, listVersion: 2, confirmedVersion: 0, confirmedAt: null });
     const after = (await api.get(`/v1/bluetooth-token/${before.authorizationId}`)).body;
     expect(after.token).not.toBe(before.token);
 

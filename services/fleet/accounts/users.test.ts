@@ -198,8 +198,8 @@ describe('/v1/x/admin/users', () => {
         .execute();
       expect(new Map(versions.map((row) => [row.device_id, row.list_version]))).toEqual(
         new Map([
-          [vehicle.deviceId, 1],
-          [other.deviceId, 0],
+          [vehicle.deviceId, 2],
+          [other.deviceId, 1],
         ]),
       );
     },

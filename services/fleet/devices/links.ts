@@ -5,7 +5,7 @@ import { type AuditOrigin, appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
-import { accessibleTo, findVehicle, requirePermission } from '@odograph/database/vehicle-access';
+import { accessibleTo, findVehicle, parseVehicleId, requirePermission } from '@odograph/database/vehicle-access';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
@@ -108,21 +108,25 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
     left join vehicle on vehicle.id = device_link.vehicle_id
     where device.id = ${id} and device.deleted_at is null
       and (device.application_id is null or device.application_id = ${caller.applicationId})
-    for update of device`.execute(db);
+    for no key update of device`.execute(db);
   const [row] = rows;
   if (!row || (row.vehicleId !== null && !row.accessible)) throw new Failure('UNKNOWN_DEVICE');
   requirePermission(row.vehicleId === null || row.managed);
   return row;
 }
 
-/** Locks the device of a new link, whose claim code must match when it has no owner, and finds the vehicle. */
+/** Locks the device of a new link, whose claim code must match when it has no owner, and its vehicle. */
 async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, claimCode }: LinkTarget) {
   const device = await lockDevice(db, caller, deviceId);
   if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
-  return { device, vehicle: await findActiveVehicle(db, caller, vehicleId) };
+  return { device, vehicle: await lockActiveVehicle(db, caller, vehicleId) };
 }
 
-async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
+/** Locks and finds the vehicle of a new link. @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED */
+async function lockActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
+  // A suspension in flight does not see the new link; it must be committed before the device's key list is read.
+  await sql`select from vehicle where id = ${parseVehicleId(id) ?? null} and application_id = ${caller.applicationId}
+    for no key update`.execute(db);
   const vehicle = await findVehicle(db, caller, id, 'manage');
   if (vehicle.archived) throw new Failure('VEHICLE_ARCHIVED');
   return vehicle.id;
