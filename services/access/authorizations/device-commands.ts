@@ -18,7 +18,7 @@ import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import type { AccessOptions } from '../shared/access-options.ts';
 import { commandSecrets } from './issue.ts';
 import { findAuthorization, type NewAuthorization } from './queries.ts';
-import { AuthorizationPath, opensVehicles, route } from './rules.ts';
+import { AuthorizationPath, mayOpenVehicles, opensVehicles, route } from './rules.ts';
 
 /** Action of the device protocol for each command string; a device model lists the actions it supports. */
 const actions: Readonly<Record<BluetoothCommand, string>> = {
@@ -146,12 +146,17 @@ async function findDeviceCommands(
   return toDeviceCommands(device, await findVehicleKey(db, sealer, authorization.vehicleId), authorization);
 }
 
-/** Computes the device commands of a booking's authorization; all of them empty for a device without Bluetooth. */
+/**
+ * Computes the device commands of a booking's authorization; all of them empty for a device without Bluetooth, and for
+ * an API key that must not open vehicles.
+ */
 export async function findBookingCommands(
   db: Database,
   sealer: Sealer,
+  caller: Caller,
   authorization: NewAuthorization,
 ): Promise<DeviceCommands> {
+  if (!mayOpenVehicles(caller)) return toDeviceCommands(noBluetooth, undefined, authorization);
   try {
     return await findDeviceCommands(db, sealer, authorization);
   } catch (error) {

@@ -9,14 +9,19 @@ import { encodeSignedPart, type Level, signToken } from '@odograph/keyless/token
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import * as queries from './queries.ts';
-import type { Interval } from './rules.ts';
+import { type Interval, mayOpenVehicles } from './rules.ts';
 
 /** Authorization token and session key of a phone; computed on every request and never stored. */
 export interface Credentials {
-  /** base64url, as in the interface; both empty while the vehicle has no device or is archived. */
+  /**
+   * base64url, as in the interface; both empty while the vehicle has no device or is archived, and for an API key that
+   * must not open vehicles.
+   */
   readonly token: string;
   readonly key: string;
 }
+
+const noCredentials: Credentials = { token: '', key: '' };
 
 /** A new authorization with its credentials. */
 export interface Issued extends Credentials {
@@ -63,7 +68,7 @@ export async function findCredentials(
   authorization: queries.Authorization,
 ): Promise<Credentials> {
   const device = await findVehicleKey(db, sealer, authorization.vehicleId);
-  return device ? credentialsFor(device, authorization) : { token: '', key: '' };
+  return device ? credentialsFor(device, authorization) : noCredentials;
 }
 
 /** A device stores revoked authorizations until they expire, in little memory, and its key list must fit one packet. */
@@ -96,7 +101,8 @@ async function issue(
   if (!device) throw new Failure('INVALID_DEVICE', 'the vehicle has no device', { reason: 'NO_DEVICE' });
   await requireCapacity(db, authorization.vehicleId, context);
   await queries.insertAuthorization(db, authorization, context.caller.userId ?? null, context.now);
-  return { authorization, ...credentialsFor(device, authorization) };
+  const credentials = mayOpenVehicles(context.caller) ? credentialsFor(device, authorization) : noCredentials;
+  return { authorization, ...credentials };
 }
 
 /**

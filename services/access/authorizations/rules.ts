@@ -1,3 +1,4 @@
+import type { Caller } from '@odograph/contracts/caller';
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
 import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Right } from '@odograph/http/operator-rights';
@@ -90,6 +91,10 @@ export function requireSuspended(authorization: AuthorizationTimes, now: Date): 
 export const route = { tags: ['bluetooth authorizations'] };
 /** Rejects read-only operators and API keys without the scope `commands`, which must not open vehicles. */
 export const opensVehicles = { right: ['operator', 'application'] as Right, scope: 'commands' } as const;
+
+/** Tests whether a caller may be given what opens a vehicle: not an API key without the scope `commands`. */
+export const mayOpenVehicles = ({ apiKey }: Caller): boolean =>
+  apiKey === undefined || apiKey.scopes.includes(opensVehicles.scope);
 
 export const dates = {
   from: Type.Optional(timestamp('start')),

@@ -109,7 +109,7 @@ export async function createBooking(
   const { applicationId } = caller;
   await queries.insertBooking(db, { id, applicationId, vehicleId, driver, type, interval, authorizationId, now });
   const booking = { id, vehicleId, userId, authorizationId, type, ...interval, stoppedAt: undefined };
-  const commands = await findBookingCommands(db, issuer.sealer, issued.authorization);
+  const commands = await findBookingCommands(db, issuer.sealer, caller, issued.authorization);
   await audit(db, context, 'create', booking);
   return { booking, issued, commands };
 }

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { ApiKeyScope } from '@odograph/contracts/caller';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { archiveVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
@@ -161,6 +162,41 @@ describe('POST /v1/vehicle/{id}/booking', () => {
       (await book(access.api, access.vehicle, { ...request, driver: '', from: inMinutes(200), until: inMinutes(201) }))
         .userId,
     ).toBe(access.application.appId);
+  });
+
+  it('gives an API key what opens the vehicle only with the scope commands, and so does PUT', async () => {
+    const clientOf = async (...scopes: ApiKeyScope[]) => {
+      const { application, platform } = access;
+      const key = `${application.appId}.${randomBytes(32).toString('base64url')}`;
+      const row = {
+        application_id: application.id,
+        name: scopes.join(),
+        key_sha256: hashSecret(key),
+        scopes,
+        networks: [],
+      };
+      await platform.db.insertInto('api_key').values(row).execute();
+      return platform.as(key);
+    };
+    for (const [client, opens] of [
+      [await clientOf('write'), false],
+      [await clientOf('write', 'commands'), true],
+    ] as const) {
+      const {
+        bookingId,
+        authorizationId,
+        authorization: issued,
+        commands,
+      } = await book(client, access.vehicle, planned());
+      const { body: record } = await access.api.get(`/v1/bluetooth-token/${authorizationId}/commands`);
+      expect(Object.keys(commands).sort()).toEqual(Object.keys(record).sort());
+      const { body: changed } = await client.put(`/v1/booking/${bookingId}`, { until: inMinutes(130) });
+      expect(changed.updated).toBe(true);
+      const secrets = [issued.token, issued.key, commands.key, commands.unlock, changed.token, changed.key];
+      expect(secrets.map((secret) => secret !== '')).toEqual(secrets.map(() => opens));
+      expect((await authorization(changed.authorizationId)).body.token).toHaveLength(107);
+      await client.delete(`/v1/booking/${bookingId}`);
+    }
   });
 
   it('answers empty commands for a device without Bluetooth', async () => {
