@@ -115,6 +115,22 @@ export async function findVehicle(
 }
 
 /**
+ * Locks a vehicle until the end of the transaction, against bookings, new authorizations, archiving, state flags and the
+ * end of a grant, and finds it. The grant is read after the lock, or a revocation in flight would go unnoticed.
+ * @throws Failure as findVehicle does
+ */
+export async function findLockedVehicle(
+  db: Database,
+  caller: Caller,
+  id: string,
+  act: VehicleAct,
+): Promise<AccessibleVehicle> {
+  await sql`select from vehicle where id = ${parseVehicleId(id) ?? null} and application_id = ${caller.applicationId}
+    for no key update`.execute(db);
+  return findVehicle(db, caller, id, act);
+}
+
+/**
  * Finds the application that owns a device, as far as an operator sees it; null without an owner.
  * @throws Failure UNKNOWN_DEVICE
  */

@@ -2,13 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
-import {
-  type AccessibleVehicle,
-  accessibleTo,
-  findVehicle,
-  namesUser,
-  parseVehicleId,
-} from '@odograph/database/vehicle-access';
+import { type AccessibleVehicle, accessibleTo, findLockedVehicle, namesUser } from '@odograph/database/vehicle-access';
 import type { Level } from '@odograph/keyless/token';
 import { type RawBuilder, sql } from 'kysely';
 import type { ListPart } from '../shared/list-stream.ts';
@@ -73,14 +67,11 @@ async function isManagedBy(db: Database, caller: Caller, id: number): Promise<bo
 }
 
 /**
- * Locks a vehicle until the end of the transaction, against bookings, new authorizations, archiving, state flags and the
- * end of a grant. The grant is read after the lock, or a revocation in flight would go unnoticed.
+ * Locks a vehicle for bookings and authorizations until the end of the transaction.
  * @throws Failure UNKNOWN_VEHICLE; UNAUTHORIZED when the role of the grant permits no bookings or authorizations
  */
 export async function lockVehicle(db: Database, caller: Caller, id: string): Promise<LockedVehicle> {
-  await sql`select from vehicle where id = ${parseVehicleId(id) ?? null} and application_id = ${caller.applicationId}
-    for no key update`.execute(db);
-  const vehicle = await findVehicle(db, caller, id, 'book');
+  const vehicle = await findLockedVehicle(db, caller, id, 'book');
   return { ...vehicle, isManaged: await isManagedBy(db, caller, vehicle.id) };
 }
 

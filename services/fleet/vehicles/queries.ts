@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo, findVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
+import { accessibleTo, findLockedVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { VehicleId, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
@@ -56,16 +56,8 @@ export async function findDetailByPlate(db: Database, caller: Caller, plate: str
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED
  */
 export async function lockVehicleForUse(db: Database, caller: Caller, id: string): Promise<number> {
-  const { id: vehicleId } = await findVehicle(db, caller, id, 'use');
-  const row = await db
-    .selectFrom('vehicle')
-    .select('archived_at')
-    .where('id', '=', vehicleId)
-    .where(accessibleTo(caller))
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_VEHICLE');
-  if (row.archived_at !== null) throw new Failure('VEHICLE_ARCHIVED');
+  const { id: vehicleId, archived } = await findLockedVehicle(db, caller, id, 'use');
+  if (archived) throw new Failure('VEHICLE_ARCHIVED');
   return vehicleId;
 }
 
@@ -75,18 +67,14 @@ export async function lockVehicleForUse(db: Database, caller: Caller, id: string
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED
  */
 export async function setArchived(db: Database, caller: Caller, id: string, archived: boolean): Promise<boolean> {
-  const { id: vehicleId } = await findVehicle(db, caller, id, 'manage');
-  const { rows } = await sql<{ changed: boolean }>`
-    with found as (
-      select id, archived_at is not null as before from vehicle
-      where id = ${vehicleId} and ${accessibleTo(caller)} for no key update)
-    update vehicle set archived_at = case when ${archived} then coalesce(vehicle.archived_at, now()) end
-    from found where vehicle.id = found.id
-    returning found.before <> ${archived} as changed`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Failure('UNKNOWN_VEHICLE');
-  if (archived) await endSharesOf(db, vehicleId);
-  return row.changed;
+  const vehicle = await findLockedVehicle(db, caller, id, 'manage');
+  const changed = vehicle.archived !== archived;
+  if (changed) {
+    const archived_at = archived ? sql<Date>`now()` : null;
+    await db.updateTable('vehicle').set({ archived_at }).where('id', '=', vehicle.id).execute();
+  }
+  if (archived) await endSharesOf(db, vehicle.id);
+  return changed;
 }
 
 /**
@@ -95,14 +83,12 @@ export async function setArchived(db: Database, caller: Caller, id: string, arch
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED
  */
 export async function deleteVehicle(db: Database, caller: Caller, id: string): Promise<void> {
-  const { id: vehicleId } = await findVehicle(db, caller, id, 'manage');
-  const { numUpdatedRows } = await db
+  const { id: vehicleId } = await findLockedVehicle(db, caller, id, 'manage');
+  await db
     .updateTable('vehicle')
     .set({ deleted_at: sql<Date>`clock_timestamp()` })
     .where('id', '=', vehicleId)
-    .where(accessibleTo(caller))
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_VEHICLE');
+    .execute();
   const deviceId = await findLinkedDevice(db, vehicleId);
   if (deviceId !== undefined) await endLink(db, deviceId, vehicleId);
   await db

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantRole } from '@odograph/database/vehicle-access';
+import type { ApiAnswer } from '@odograph/testkit/api-client';
 import {
   createDevice,
   createUnlinkedVehicle,
@@ -7,6 +8,8 @@ import {
   createVehicle,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
@@ -167,6 +170,33 @@ describe('the role of a grant', () => {
       await manager.client.post('/v1/vehicle/privacy/off', { vehicleId: vehicle.id }),
     ]) {
       expect([answer.status, answer.body.error]).toEqual([409, 'VEHICLE_ARCHIVED']);
+    }
+  });
+});
+
+describe('the end of a grant', () => {
+  it.each<[string, (user: User, vehicle: TestVehicle) => Promise<ApiAnswer>]>([
+    ['a deletion', ({ client }, { id }) => client.delete('/v1/vehicle', { id })],
+    ['an archiving', ({ client }, { id }) => client.put('/v1/vehicle', { id, archived: true })],
+    ['a state', ({ client }, { id }) => client.post(`/v1/vehicle/${id}/stolen`, { state: true })],
+    ['privacy', ({ client }, { id }) => client.post('/v1/vehicle/privacy/on', { vehicleId: id })],
+  ])('also reaches %s that is requested while it is in flight', async (_, request) => {
+    expect.hasAssertions();
+    const vehicle = await createVehicle(platform.db, application);
+    const ends = {
+      '404 UNKNOWN_VEHICLE': (id: string) => sql`delete from vehicle_grant where user_id = ${id}`,
+      '403 UNAUTHORIZED': (id: string) => sql`update vehicle_grant set role = 'driver' where user_id = ${id}`,
+    };
+    for (const [outcome, end] of Object.entries(ends)) {
+      const manager = await userOf(vehicle, 'manager');
+      const answer = await platform.db.transaction().execute(async (trx) => {
+        await end(manager.id).execute(trx);
+        const pending = request(manager, vehicle);
+        await waitForLock(trx);
+        return { pending };
+      });
+      const { status, body } = await answer.pending;
+      expect(`${status} ${body.error}`).toBe(outcome);
     }
   });
 });
