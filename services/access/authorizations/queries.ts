@@ -32,12 +32,16 @@ export function isVisibleTo(caller: Caller): RawBuilder<boolean> {
   return sql<boolean>`(${accessibleTo(caller, 'manage')} or (${own} and ${accessibleTo(caller)}))`;
 }
 
-/** SQL that is true for the authorizations of a driver. A user is also found by its other name. */
-export function isOfDriver({ userId }: Caller, driverId: string): RawBuilder<boolean> {
-  const named = sql<boolean>`grant_.driver_id = ${driverId}`;
-  if (userId === undefined) return named;
-  const isCaller = namesUser(userId, sql<string>`${driverId}::text`);
-  return sql<boolean>`(${named} or (${isCaller} and ${namesUser(userId, sql<string>`grant_.driver_id`)}))`;
+/**
+ * SQL that is true for the authorizations of a driver. They name an account of the application by its id or its username, in
+ * any case; other drivers by the exact text.
+ */
+export function isOfDriver({ applicationId }: Caller, driverId: string): RawBuilder<boolean> {
+  // An array is computed once per statement and can be looked up in an index; a join or `exists` here cannot.
+  return sql<boolean>`(grant_.driver_id = ${driverId} or lower(grant_.driver_id) = any (array(
+    select unnest(array[account.id::text, lower(account.username)]) from user_account account
+    where account.application_id = ${applicationId} and account.deleted_at is null
+      and lower(${driverId}) in (account.id::text, lower(account.username)))))`;
 }
 
 async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuilder<unknown>): Promise<Authorization> {

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type TestVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createUser,
+  createVehicle,
+  type TestVehicle,
+  unlinkDevice,
+} from '@odograph/testkit/fixtures';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { inMinutes, useAccess } from '../access.fixture.ts';
+import { expectFailure, inMinutes, useAccess } from '../access.fixture.ts';
+import { insertAuthorization, lockAuthorization, markRevoked } from '../authorizations/queries.ts';
 
 const access = await useAccess({ ACK_TIMEOUT_MS: '300' });
 const { newVehicle } = access;
@@ -177,5 +185,56 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf(ofDriver('scheduled'))).toHaveLength(2);
     await deleteDriver(await manager(granted));
     expect(await idsOf(ofDriver('scheduled'))).toEqual([kept]);
+  });
+
+  it('also revokes an authorization that replaces another meanwhile', async () => {
+    const vehicle = await newVehicle();
+    const id = await issue(vehicle, 5);
+    await unlinkDevice(access.platform.db, vehicle.deviceId);
+    const { replacementId, pending } = await access.platform.db.transaction().execute(async (trx) => {
+      const replaced = await lockAuthorization(trx, { applicationId: access.application.id }, id);
+      const replacement = { ...replaced, id: randomUUID() };
+      await insertAuthorization(trx, replacement, null, new Date());
+      await markRevoked(trx, id, new Date(), replacement.id);
+      const deletion = deleteDriver();
+      await waitForLock(trx);
+      return { replacementId: replacement.id, pending: deletion };
+    });
+    expect((await pending).status).toBe(200);
+    expectFailure(await access.api.get(`/v1/bluetooth-token/${replacementId}`), 404, 'UNKNOWN_AUTHORIZATION');
+  });
+
+  it('revokes what names the same account, by id or username in any case, in this application only', async () => {
+    const { db } = access.platform;
+    const vehicle = await newVehicle();
+    const { id, username } = await access.createUser();
+    const other = await createApplication(db);
+    const namesake = await createUser(db, other);
+    await db.updateTable('user_account').set({ username }).where('id', '=', namesake.id).execute();
+    const foreign = access.platform.as(other.token);
+    const wish = { level: 'DRIVE', from: inMinutes(5), until: inMinutes(65) };
+    const { id: vehicleId } = await createVehicle(db, other);
+    for (const userId of [username, id]) await foreign.post('/v1/bluetooth-token', { ...wish, vehicleId, userId });
+    const kept = await issue(vehicle, 5, `${username}-2`);
+
+    const names = [id, id.toUpperCase(), username, username.toUpperCase()];
+    for (const [who, name] of [
+      [access.api, id.toUpperCase()],
+      [access.api, username],
+      [await manager(vehicle), username.toUpperCase()],
+    ] as const) {
+      for (const each of names) await issue(vehicle, 5, each);
+      driver = name;
+      await deleteDriver(who);
+      expect(await idsOf(`/v1/vehicle/${vehicle.id}/authorizations/scheduled`)).toEqual([kept]);
+    }
+    expect(await idsOf('/v1/vehicles/authorizations/scheduled', foreign)).toHaveLength(2);
+  });
+
+  it('distinguishes upper and lower case in the names of drivers without an account', async () => {
+    const vehicle = await newVehicle();
+    const [, kept] = [await issue(vehicle, 5), await issue(vehicle, 5, driver.toUpperCase())];
+    await deleteDriver();
+    expect(await idsOf(`/v1/vehicle/${vehicle.id}/authorizations/scheduled`)).toEqual([kept]);
   });
 });

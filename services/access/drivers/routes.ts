@@ -84,11 +84,16 @@ async function listDriverVehicles(db: Database, caller: Caller, driverId: string
  * @throws Failure UNAUTHORIZED when the caller may see but not change one of them
  */
 async function revokeAuthorizations(db: Database, caller: Caller, driverId: string, now: Date): Promise<number> {
+  const isRevocable = sql`${isOfDriver(caller, driverId)} and grant_.revoked_at is null and ${isVisibleTo(caller)}`;
+  // A concurrent update holds the vehicle, and its replacement is visible only to a statement that starts after the lock.
+  await sql`select from vehicle where id in (
+      select vehicle.id from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id where ${isRevocable})
+    order by id for no key update`.execute(db);
   const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean; permitted: boolean }>`
     select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired,
       ${accessibleTo(caller, 'book')} as permitted
     from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id
-    where ${isOfDriver(caller, driverId)} and grant_.revoked_at is null and ${isVisibleTo(caller)}
+    where ${isRevocable}
     order by grant_.id for no key update of grant_`.execute(db);
   if (rows.length === 0) return 0;
   requirePermission(rows.every(({ permitted }) => permitted));
