@@ -89,7 +89,7 @@ function addPersonRoutes(http: Http, { db }: Fleet): void {
 /** A driver or user of one application. */
 interface Person {
   readonly applicationId: number;
-  /** Every id under which rows name the person: the driver id, or the account id and the user name. */
+  /** Every text by which rows name the person: the driver id, or the account id and the user name, as they are spelled. */
   readonly ids: readonly string[];
   readonly accountId: string | null;
 }
@@ -120,6 +120,21 @@ async function findDrivers(db: Database, id: string, among: readonly number[] | 
     .filter((person) => among === undefined || among.includes(person.applicationId));
 }
 
+/** Lists the texts by which rows of the application name an account: its id and its user name, in any case. */
+async function findNames(db: Database, { applicationId, ids, accountId }: Person): Promise<string[]> {
+  const names = sql`array(select lower(one) from unnest(${[...ids]}::text[]) as one)`;
+  const { rows } = await sql<{ name: string }>`
+    select user_id as name from booking
+      where application_id = ${applicationId} and (account_id = ${accountId} or lower(user_id) = any (${names}))
+    union select driver_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id
+      where application_id = ${applicationId} and lower(driver_id) = any (${names})
+    union select driver from mileage_entry where application_id = ${applicationId} and lower(driver) = any (${names})
+    union select name from audit, lateral (values (details ->> 'driver'), (details ->> 'driverId'),
+        (details ->> 'userId'), (substring(subject from '^(?:user|driver):(.*)$'))) named (name)
+      where chain = ${applicationId} and lower(name) = any (${names})`.execute(db);
+  return [...new Set([...ids, ...rows.map(({ name }) => name)])];
+}
+
 /**
  * Finds a person by account id, user name or driver id, in some applications or in all.
  * @throws Failure UNKNOWN_USER, or INVALID_PARAMETER naming `appId` if several applications have such a person
@@ -130,7 +145,7 @@ async function findPerson(db: Database, id: string, among: readonly number[] | u
   const [person, another] = persons;
   if (!person) throw new Failure('UNKNOWN_USER');
   if (another) throw invalidParameter('appId', 'is required: several applications have a person with this id');
-  return person;
+  return person.accountId === null ? person : { ...person, ids: await findNames(db, person) };
 }
 
 /** Fails unless every booking and authorization of a person has ended. @throws Failure NOT_ALL_AUTHORIZATIONS_REVOKED */

@@ -236,6 +236,7 @@ async function book(application: TestApplication, driver: string, accountId: str
   return { vehicle, bookingId: booking.id };
 }
 
+const inAnHour = () => new Date(Date.now() + 3_600_000);
 const anHourAgo = () => new Date(Date.now() - 3_600_000);
 
 /** Lists the tables in which a text occurs in any column. */
@@ -291,6 +292,32 @@ describe('erasing a person', () => {
     expect(chain).not.toHaveProperty('fault');
   });
 
+  it('replaces the names of an account in any case, and is refused while a booking by any of them is open', async () => {
+    const application = await createApplication(db);
+    const username = `person-${randomUUID()}`;
+    const userId = await createAccount(application, username);
+    const names = [userId, userId.toUpperCase(), username, username.toUpperCase()];
+    for (const name of names) await book(application, name, userId, anHourAgo());
+    await sql`insert into mileage_entry (application_id, vehicle_id, trip_id, version, started_at, ended_at, distance_km,
+        class, driver, entered_by)
+      select application_id, id, gen_random_uuid(), 1, now(), now(), 1, 'business', ${username.toUpperCase()}, 'application'
+      from vehicle where application_id = ${application.id} limit 1`.execute(db);
+    const open = await book(application, userId.toUpperCase(), userId, inAnHour());
+    const path = `/v1/x/admin/persons/${userId}`;
+
+    const refused = await admin.post(`${path}/erase`, {});
+    expect([refused.status, refused.body.error]).toEqual([409, 'NOT_ALL_AUTHORIZATIONS_REVOKED']);
+    await sql`update booking set stopped_at = now() where id = ${open.bookingId}`.execute(db);
+    expect((await admin.post(`${path}/erase`, {})).status).toBe(409);
+    await sql`update bluetooth_authorization set revoked_at = now()
+      where vehicle_id = ${Number(open.vehicle.id)}`.execute(db);
+    const exported = (await admin.get(path)).body;
+    expect([exported.bookings.length, exported.authorizations.length, exported.mileage.length]).toEqual([5, 5, 1]);
+    const { changed } = (await admin.post(`${path}/erase`, {})).body;
+    expect(changed).toMatchObject({ bookings: 5, authorizations: 5, mileageEntries: 1 });
+    for (const name of names) expect(await tablesWith(name)).toEqual([]);
+  });
+
   it('leaves other persons and other applications alone', async () => {
     const [own, other] = [await createApplication(db), await createApplication(db)];
     const [driver, neighbour] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];
@@ -311,7 +338,7 @@ describe('erasing a person', () => {
   it('is refused while a booking or authorization is open, and for an unknown person', async () => {
     const application = await createApplication(db);
     const driver = `driver-${randomUUID()}`;
-    await book(application, driver, null, new Date(Date.now() + 3_600_000));
+    await book(application, driver, null, inAnHour());
     const open = await admin.post(`/v1/x/admin/persons/${driver}/erase`, {});
     expect([open.status, open.body.error]).toEqual([409, 'NOT_ALL_AUTHORIZATIONS_REVOKED']);
     expect(await tablesWith(driver)).toContain('booking');
