@@ -99,9 +99,13 @@ describe('of any source', () => {
       ...'address network geofenceIds geofence cell wifi SSID BSSID inregions inrids poi cid lac'.split(' '),
       ...'gsm.cellid gsm.lac network.cells wifi.access.points gsm_cell_id lte_cell_id gsm_area_code'.split(' '),
       ...'beacons eye_beacons_2 iso6709_coordinates OriginLocation DestinationName RouteLine'.split(' '),
-      ...'LocatedAtHome'.split(' '),
+      ...'LocatedAtHome HomelinkNearby Field999 io387 io387_2 raw result payload.text custom.param.387'.split(' '),
+      ...'parameter_3 event.enum tags_near'.split(' '),
     ];
-    const others = 'rpm minCellVoltage network_type cancelled engine_load BrickVoltageMax gsm_signal'.split(' ');
+    const others =
+      'rpm minCellVoltage network_type cancelled engine_load BrickVoltageMax gsm_signal ignition event payload'.split(
+        ' ',
+      );
     const pattern = new RegExp(positionKeyPattern, 'i');
     expect(disclosing.filter((key) => !pattern.test(key))).toEqual([]);
     expect(others.filter((key) => pattern.test(key))).toEqual([]);

@@ -1,6 +1,6 @@
-import { positionKeyPattern } from '@odograph/contracts/positions';
 import { type RawBuilder, sql } from 'kysely';
 import { allCanValues } from './can-values.ts';
+import { sensorsWithoutPositions, withoutPositions } from './private-values.ts';
 
 // SQL that writes readings and vehicles as JSON text by concatenation: PostgreSQL takes less than half the time of
 // json_build_object, and this process only forwards the text. Fields that were never reported get an empty value (interface
@@ -25,20 +25,15 @@ const privacyIsOnInList = `(vehicle.id in (select privacy_period.vehicle_id from
 export const readingIsPrivate = sql<boolean>`exists (select from privacy_period
   where privacy_period.vehicle_id = reading.vehicle_id and privacy_period.period @> reading.time)`;
 
-const withoutPositions = (data: string) => `(select coalesce(jsonb_agg(datum order by place), '[]')
-  from jsonb_array_elements(${data}) with ordinality as list (datum, place)
-  where datum->>'key' !~* '${positionKeyPattern}')`;
-
 const listsWithout = (isPrivate: string) => ({
   can: `case when vehicle_latest.can is not null and ${isPrivate}
     then ${withoutPositions('vehicle_latest.can')} else vehicle_latest.can end`,
   sensors: `case when vehicle_latest.sensors is not null and ${isPrivate}
-    then (select coalesce(jsonb_agg(jsonb_set(sensor, '{data}', ${withoutPositions("sensor->'data'")}) order by rank), '[]')
-      from jsonb_array_elements(vehicle_latest.sensors) with ordinality as sensor_list (sensor, rank))
+    then ${sensorsWithoutPositions('vehicle_latest.sensors')}
     else vehicle_latest.sensors end`,
 });
 
-/** SQL text of the latest CAN data and sensors; while privacy is on, without data whose key denotes a position. */
+/** SQL text of the latest CAN data and sensors; while privacy is on, without what discloses a position. */
 export const latestLists = listsWithout(privacyIsOn);
 
 interface Field {

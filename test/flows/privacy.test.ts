@@ -88,8 +88,10 @@ const now = () => Date.now() / 1000;
 function reading(timestamp: number, digits: Planted, form = numberForms[0]): string {
   const number = form?.(digits);
   return `{"timestamp":${timestamp},"location":{"latitude":${number},"longitude":2.2,"speed":31},
-    "status":{"ignition":true,"mileage":1000},"can":[{"key":"gps_latitude","value":"${number}"}],
-    "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]}],"gps":{"lat":${number}},
+    "status":{"ignition":true,"mileage":1000},"can":[{"key":"gps_latitude","value":"${number}"},
+    {"key":"io387","value":"${Buffer.from(`+${number}`).toString('hex')}"},{"key":"fix","value":"{\\"lat\\":${number}}"}],
+    "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]},
+    {"name":"ble_${digits}","data":[{"key":"list","value":"beacons"},{"key":"rssi","value":"-60"}]}],"gps":{"lat":${number}},
     "frames":[{"id":"100","data":"${Buffer.from(digits).toString('hex')}"},{"id":"101","data":"${littleEndian(digits)}"}]}`;
 }
 

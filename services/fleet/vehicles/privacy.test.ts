@@ -18,10 +18,15 @@ async function intervalsOf(vehicleId: string) {
 
 const can = [
   { key: 'gps_latitude', value: '48.1234' },
+  { key: 'io387', value: Buffer.from('+48.1234').toString('hex') },
+  { key: 'event', value: 'geofence_zone_01' },
   { key: 'engine_rpm', value: '2100' },
 ];
 const frames = [{ id: '18FEF300', data: '48123400' }];
-const sensors = [{ name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(1)] }];
+const sensors = [
+  { name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(-1)] },
+  { name: 'ble_5f5f', data: [{ key: 'list', value: 'beacons' }] },
+];
 
 /** Stores a reading `seconds` from now, its latitude as a double, its longitude as an integer; it is the latest state. */
 async function storeReading(vehicle: { id: string; deviceId: string }, seconds: number): Promise<void> {
@@ -75,7 +80,7 @@ describe('/v1/vehicle/privacy', () => {
       await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, decoded_can,
         sensors, frames, fleet
       from reading_in_units where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
-    const [rpm] = can.slice(1);
+    const [rpm] = can.slice(-1);
     expect(rows).toEqual([
       expect.objectContaining({
         latitude: 48.1234,
@@ -103,7 +108,7 @@ describe('/v1/vehicle/privacy', () => {
     ]);
     const latest = await sql<Record<string, unknown>>`select to_jsonb(vehicle_latest) as row from vehicle_latest
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
-    expect(JSON.stringify(latest.rows)).not.toMatch(/48\.1234|2\.51515/);
+    expect(JSON.stringify(latest.rows)).not.toMatch(/48\.1234|2\.51515|io387|geofence|ble_/);
     expect(latest.rows[0]?.['row']).toMatchObject({ location: null, parked_location: null, fleet: { speed: 52 } });
     const changes = await sql`select from reading_change
       where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(platform.db);

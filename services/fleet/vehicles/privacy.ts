@@ -1,8 +1,8 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { positionKeyPattern } from '@odograph/contracts/positions';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
+import { sensorsWithoutPositions, withoutPositions } from '@odograph/database/private-values';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
@@ -100,14 +100,11 @@ async function closeInterval(db: Database, vehicleId: number): Promise<boolean> 
   return rows.length > 0;
 }
 
-/** CAN data without the entries whose key names a position. */
-const withoutPositionData = (data: RawBuilder<unknown>) => sql`case when ${data} is not null then coalesce((
-  select jsonb_agg(datum order by place) from jsonb_array_elements(${data}) with ordinality as list (datum, place)
-  where datum->>'key' !~* ${positionKeyPattern}), '[]') end`;
+/** A column of CAN data without what discloses a position. */
+const withoutPositionData = (column: string) =>
+  sql`case when ${sql.ref(column)} is not null then ${sql.raw(withoutPositions(column))} end`;
 
-const withoutPositionSensors = (sensors: RawBuilder<unknown>) => sql`case when ${sensors} is not null then coalesce((
-  select jsonb_agg(jsonb_set(sensor, '{data}', ${withoutPositionData(sql`sensor->'data'`)}) order by rank)
-  from jsonb_array_elements(${sensors}) with ordinality as sensor_list (sensor, rank)), '[]') end`;
+const withoutPositionSensors = sql`case when sensors is not null then ${sql.raw(sensorsWithoutPositions('sensors'))} end`;
 
 /** Keeps the speed in the fleet group: together with the ignition it decides whether a vehicle may be immobilized. */
 const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
@@ -119,8 +116,8 @@ async function clearReadings(db: Database, vehicleId: number, from: string): Pro
     with cleared as (
       update reading set latitude = null, longitude = null, latitude_e7 = null, longitude_e7 = null,
         angle = null, altitude = null, satellites = null, frames = null,
-        can = ${withoutPositionData(sql`can`)}, decoded_can = ${withoutPositionData(sql`decoded_can`)},
-        sensors = ${withoutPositionSensors(sql`sensors`)},
+        can = ${withoutPositionData('can')}, decoded_can = ${withoutPositionData('decoded_can')},
+        sensors = ${withoutPositionSensors},
         fleet = ${withSpeed(sql`fleet`, sql`speed`)}
       where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz
       returning application_id, vehicle_id, time),
@@ -139,8 +136,8 @@ async function clearLatestState(db: Database, vehicleId: number, from: string): 
         then greatest(fleet_time, location_time) else fleet_time end,
       location = case when ${since('location_time')} then null else location end,
       location_time = case when ${since('location_time')} then null else location_time end,
-      can = case when ${since('can_time')} then ${withoutPositionData(sql`can`)} else can end,
-      sensors = case when ${since('sensors_time')} then ${withoutPositionSensors(sql`sensors`)} else sensors end,
+      can = case when ${since('can_time')} then ${withoutPositionData('can')} else can end,
+      sensors = case when ${since('sensors_time')} then ${withoutPositionSensors} else sensors end,
       parked_location = case when ${since('parked_at')} then null else parked_location end,
       parked_at = case when ${since('parked_at')} then null else parked_at end
     where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz`.execute(db);

@@ -1,4 +1,4 @@
-import { positionKeyPattern } from '@odograph/contracts/positions';
+import { disclosesPosition, isPositionSensor } from '@odograph/contracts/positions';
 import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
@@ -121,9 +121,12 @@ export function linkReadings(
   return { linked, uploads: withFaults };
 }
 
-const positionKey = new RegExp(positionKeyPattern, 'i');
+const withoutPositions = (data: readonly CanDatum[]): CanDatum[] => data.filter((datum) => !disclosesPosition(datum));
 
-const tellsNoPosition = ({ key }: CanDatum): boolean => !positionKey.test(key);
+const sensorsWithoutPositions = (sensors: NonNullable<TelemetryReading['sensors']>) =>
+  sensors
+    .filter((sensor) => !isPositionSensor(sensor))
+    .map(({ name, data }) => ({ name, data: withoutPositions(data) }));
 
 /**
  * Removes every field that discloses a position, and all raw CAN frames, which may contain one. The speed moves to the fleet
@@ -135,8 +138,8 @@ function withoutPosition(linked: LinkedReading): LinkedReading {
   const speed = reading.fleet?.speed ?? location?.speed;
   const protectedReading: TelemetryReading = {
     ...reading,
-    ...(can && { can: can.filter(tellsNoPosition) }),
-    ...(sensors && { sensors: sensors.map(({ name, data }) => ({ name, data: data.filter(tellsNoPosition) })) }),
+    ...(can && { can: withoutPositions(can) }),
+    ...(sensors && { sensors: sensorsWithoutPositions(sensors) }),
     ...(speed !== undefined && { fleet: { ...reading.fleet, speed } }),
   };
   delete protectedReading.location;
@@ -144,7 +147,7 @@ function withoutPosition(linked: LinkedReading): LinkedReading {
   return {
     ...linked,
     reading: protectedReading,
-    ...(decodedCan && { decodedCan: decodedCan.filter(tellsNoPosition) }),
+    ...(decodedCan && { decodedCan: withoutPositions(decodedCan) }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { AvlFamily } from '@odograph/contracts/device-models';
+import { type QueuedUpload, teltonikaFormat } from '@odograph/contracts/queues';
 import { sqlState } from '@odograph/database/postgres-failure';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
@@ -90,6 +92,77 @@ describe('a position in a privacy interval', () => {
       { latitude: null, longitude: null, speed: 52, frames: null },
       { latitude: 17.320508, speed: 52 },
     ]);
+  });
+
+  /** Stores an upload of a vehicle with an open privacy interval. @returns what is stored of it in lists */
+  async function storePrivately(describe: (deviceId: string) => QueuedUpload) {
+    const vehicle = await createVehicle(platform.db, application);
+    await sql`insert into privacy_period values (${Number(vehicle.id)}, tstzrange(to_timestamp(${start}), null))`.execute(
+      platform.db,
+    );
+    await queue.ingest(describe(vehicle.deviceId));
+    const { rows } = await sql`select can, sensors from reading where vehicle_id = ${Number(vehicle.id)}`.execute(
+      platform.db,
+    );
+    return rows;
+  }
+
+  const uint16 = (value: number) => value.toString(16).padStart(4, '0');
+
+  /** A record of Codec 8 Extended with the values of `variable`, whose event is an element with the number `event`. */
+  function avlRecord(event: number, variable: Readonly<Record<number, Buffer>>): Buffer {
+    const values = Object.entries(variable);
+    const time = (start * 1000).toString(16).padStart(16, '0');
+    // In geofence 1 (155), and 2.1 V at an input (9).
+    const fixed = `${uint16(2)}${uint16(1)}${uint16(155)}01${uint16(1)}${uint16(9)}0834${uint16(0).repeat(2)}`;
+    const sized = values.map(([id, value]) => uint16(Number(id)) + uint16(value.length) + value.toString('hex'));
+    const elements = `${fixed}${uint16(values.length)}${sized.join('')}`;
+    return Buffer.from(`8e01${time}00${'00'.repeat(15)}${uint16(event)}${elements}01`, 'hex');
+  }
+
+  it.each<AvlFamily | undefined>([undefined, 'fmb'])(
+    'is not among the elements of a Teltonika device of the family %s, known or not',
+    async (family) => {
+      const id = '5f'.repeat(16);
+      const record = avlRecord(155, {
+        387: Buffer.from('+27.18281+013.37770/'),
+        385: Buffer.from(`1101${id}c4`, 'hex'),
+        10828: Buffer.from(`00030f01a1`, 'hex'),
+      });
+      const rows = await storePrivately((deviceId) => ({
+        ...{ deviceId, receivedAtMs: Date.now(), format: teltonikaFormat(family) },
+        base64: record.toString('base64'),
+      }));
+      expect(rows).toMatchObject([{ can: expect.arrayContaining([{ key: 'analog_input_1', value: '2.1' }]) }]);
+      for (const text of ['27.18281', Buffer.from('27.18281').toString('hex'), id]) {
+        expect(await tablesWith(text)).toEqual([]);
+      }
+      expect(JSON.stringify(rows)).not.toMatch(/geofence|io\d|tags_near|ble_a1/);
+    },
+  );
+
+  it('is not told by the name of a geofence, an alarm or a geofence event of Traccar', async () => {
+    const time = new Date(start * 1000).toISOString();
+    const position = {
+      ...{ fixTime: time, deviceTime: time, valid: true, latitude: 27.18281, longitude: 2, speed: 0 },
+      attributes: { alarm: 'geofenceEnter', event: 155, raw: '27.18281', io387: '27.18281', rpm: 2100, power: 12 },
+    };
+    const event = { type: 'geofenceEnter', eventTime: new Date(start * 1000 + 1).toISOString(), attributes: {} };
+    const rows = await storePrivately((deviceId) => ({
+      ...{ deviceId, receivedAtMs: Date.now(), format: 'traccar' },
+      text: JSON.stringify([{ position }, { event, geofence: { name: 'Home' } }]),
+    }));
+    expect(rows).toEqual([
+      {
+        can: [
+          { key: 'rpm', value: '2100' },
+          { key: 'power', value: '12' },
+        ],
+        sensors: null,
+      },
+      { can: [], sensors: null },
+    ]);
+    expect(await tablesWith('27.18281')).toEqual([]);
   });
 });
 
