@@ -5,7 +5,7 @@ import { type AuditOrigin, appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
-import { accessibleTo, findVehicle, parseVehicleId, requirePermission } from '@odograph/database/vehicle-access';
+import { accessibleTo, findLockedVehicle, requirePermission } from '@odograph/database/vehicle-access';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
@@ -125,9 +125,7 @@ async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, c
 /** Locks and finds the vehicle of a new link. @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED */
 async function lockActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
   // A suspension in flight does not see the new link; it must be committed before the device's key list is read.
-  await sql`select from vehicle where id = ${parseVehicleId(id) ?? null} and application_id = ${caller.applicationId}
-    for no key update`.execute(db);
-  const vehicle = await findVehicle(db, caller, id, 'manage');
+  const vehicle = await findLockedVehicle(db, caller, id, 'manage');
   if (vehicle.archived) throw new Failure('VEHICLE_ARCHIVED');
   return vehicle.id;
 }
