@@ -1,6 +1,6 @@
--- Removes the values that disclose a position from readings in privacy intervals that an earlier version stored. Run it as
--- the owner of the tables, outside a transaction; it is idempotent, and commits after each interval. It decompresses the
--- readings of these intervals, but no others; those it changes come again in the change feed.
+-- Removes the values that disclose a position from readings in privacy intervals that an earlier version stored. Run it
+-- as the owner of the tables, outside a transaction; it is idempotent, and commits after each interval. It decompresses
+-- the readings of these intervals, but no others; those it changes come again in the change feed.
 
 -- The patterns of packages/contracts/positions.ts.
 create or replace function pg_temp.position_key() returns text immutable language sql return

@@ -4,7 +4,7 @@ import { storablePattern } from './text-patterns.ts';
 /** Limits of one upload; see "What a device says and hears" in docs/device-protocol.md. */
 export const maximumReadingsPerUpload = 1000;
 export const maximumPacketBytes = 256 * 1024;
-/** After the end of a week of readings: late readings into compressed weeks cost more. */
+/** Days from the end of a week of readings to its compression; late readings into compressed weeks cost more. */
 export const compressAfterDays = 7;
 /**
  * Bytes of `can`, `sensors` and `frames` of one reading as JSON. Ten times what devices send; a page of 1,000 such readings

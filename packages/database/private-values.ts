@@ -15,7 +15,10 @@ const isPositionSensor = `(sensor->>'name' ~* '${positionKeyPattern}'
   or exists (select from jsonb_array_elements(sensor->'data') as of_sensor (datum)
     where datum->>'key' = 'list' and datum->>'value' ~* '${positionKeyPattern}'))`;
 
-/** Returns SQL text of CAN data, or the data of a sensor, without what discloses a position. @param data a JSON array */
+/**
+ * Returns SQL text of CAN data, or the data of a sensor, without what discloses a position.
+ * @param data a JSON array
+ */
 export const withoutPositions = (data: string): string => `(select coalesce(jsonb_agg(datum order by place), '[]')
   from jsonb_array_elements(${data}) with ordinality as list (datum, place) where not ${disclosesPosition})`;
 

@@ -7,7 +7,10 @@ import { sqlState } from './postgres-failure.ts';
 /** invalid_parameter_value (PostgreSQL, Appendix A). */
 const unknownZone = '22023';
 
-/** Checks that Node.js and PostgreSQL, each with its own time zone database, know a zone. @throws Failure INVALID_PARAMETER */
+/**
+ * Checks that Node.js and PostgreSQL, each with its own time zone database, know a zone.
+ * @throws Failure INVALID_PARAMETER
+ */
 export async function requireTimeZone(db: Database, field: string, name: string): Promise<void> {
   if (!isTimeZone(name)) throw invalidParameter(field, timeZoneRule);
   try {

@@ -115,8 +115,8 @@ export async function findVehicle(
 }
 
 /**
- * Locks a vehicle until the end of the transaction, against bookings, new authorizations, archiving, state flags and the
- * end of a grant, and finds it. The grant is read after the lock, or a revocation in flight would go unnoticed.
+ * Locks a vehicle until the end of the transaction, against bookings, new authorizations, archiving, state flags and
+ * the end of a grant, and finds it. The grant is read after the lock, or a revocation in flight would go unnoticed.
  * @throws Failure as findVehicle does
  */
 export async function findLockedVehicle(

@@ -25,8 +25,9 @@ export const opensPage = ({ method, headers, url }: FastifyRequest): boolean =>
   !url.startsWith('/v1/');
 
 /**
- * Answers every failure: an expected one with its code, a lost database as OVERLOADED, text with NUL as INVALID_PARAMETER,
- * any other as an opaque INTERNAL_ERROR. A browser that navigates to an unknown or forbidden address gets a page.
+ * Answers every failure: an expected one with its code, a lost database as OVERLOADED, text with NUL as
+ * INVALID_PARAMETER, any other as an opaque INTERNAL_ERROR. A browser that navigates to an unknown or forbidden address
+ * gets a page.
  */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.
@@ -99,7 +100,7 @@ function toFailure(error: FastifyError | Error, request: FastifyRequest): Failur
   // refuse_while_moving of migrations/0012_cells.sql
   if ('code' in error && error.code === 'OD001') return applicationMoving();
   if (isOutage(error)) return outage(error, isRead(request));
-  // Without NUL in the request, the text is of the platform, and the error a defect.
+  // If the request has no NUL, the platform produced the text, and the error is a defect.
   const nul = 'code' in error && nulStates.has(error.code) ? findNul(request) : undefined;
   if (nul !== undefined) return nul;
   if ('validation' in error && error.validation) return validationFailure(error);

@@ -158,8 +158,8 @@ function pathToNul(value: unknown, path: readonly string[]): readonly string[] |
 }
 
 /**
- * Describes text with NUL that PostgreSQL refused, whatever schema let it pass. Not every such text is a fault: passwords
- * may hold NUL, and an identifier that does is an unknown one.
+ * Describes text with NUL that PostgreSQL refused, whichever schema accepted it. Schemas do not reject NUL themselves:
+ * passwords may contain it, and identifiers with it have their own error codes.
  * @returns undefined if the request has no text with NUL
  */
 export function findNul({ query, params, body }: FastifyRequest): Failure | undefined {

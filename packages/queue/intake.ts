@@ -242,14 +242,14 @@ export const lateLane: UploadLane = {
 const lateAfterSeconds = 300;
 
 /**
- * A transaction waits while a week of one of its readings is compressed. Two days less than the age of such a reading, for
- * the time that an upload waits in the queue.
+ * A transaction waits while a week of one of its readings is compressed. Two days below the age at which weeks are
+ * compressed, because an upload may wait in the queue.
  */
 const compressedAfterSeconds = (compressAfterDays - 2) * 86_400;
 
 /**
- * Chooses the lane of an upload by the times of its first and last reading, UNIX seconds. One that is undefined does not
- * count. Readings between them are not examined: an old one delays the live uploads in its transaction.
+ * Chooses the lane of an upload by the times of its first and last reading, UNIX seconds. An undefined time is ignored.
+ * Readings between them are not examined: an old one delays the live uploads in its transaction.
  */
 export function chooseLane(first: number | undefined, last: number | undefined, receivedAtMs: number): UploadLane {
   const now = receivedAtMs / 1000;

@@ -65,16 +65,16 @@ async function countJobs({ prefix, shard }: UploadShard, redis: Redis | undefine
 }
 
 /**
- * Part of the bytes that late uploads may take. They may be held for long while live ones are queued, and a request of the
- * gateway that waits for them takes their bytes once more.
+ * Maximum share of late uploads. They may be held for a long time while live ones are queued, and a waiting gateway
+ * request holds their bytes a second time.
  */
 const lateShare = 1 / 3;
 /** However many shards there are, each can hold the uploads of a request of the largest size, of either lane. */
 const maxParts = { all: 8, late: 4 };
 
 /**
- * Counts bytes held for Redis. Each shard has an equal part, at least an eighth, so an unavailable one cannot use up the
- * others'; late uploads may take a third, so they cannot use up the bytes of live ones.
+ * Counts bytes held for Redis. Each shard has an equal part of the maximum, at least an eighth of it, so an unavailable
+ * one cannot use up the others'; late uploads may take a third, so they cannot use up the bytes of live ones.
  */
 export class HeldByLane {
   readonly #all: HeldByShard;
@@ -89,7 +89,9 @@ export class HeldByLane {
     return this.#all.total;
   }
 
-  /** @returns false when it would exceed the part of the device's shard or lane, or the whole; then nothing is counted */
+  /**
+   * @returns false when it would exceed the part of the device's shard or lane, or the whole; then nothing is counted
+   */
   reserve(deviceId: string, bytes: number, isLate: boolean): boolean {
     if (!this.#all.reserve(deviceId, bytes)) return false;
     if (!isLate || this.#late.reserve(deviceId, bytes)) return true;

@@ -15,8 +15,8 @@ function seesEntry({ viewer }: ReportScope): RawBuilder<boolean> {
 }
 
 /**
- * Builds SQL for the current entry of a trip, without a row if the viewer may not see it; `first` is the time of its first
- * version.
+ * Builds SQL for the current entry of a trip, without a row if the viewer may not see it; `first` is the time of its
+ * first version.
  */
 const validEntry = (tripId: RawBuilder<unknown>, scope: ReportScope) => sql`(
   select mileage_entry.* from (

@@ -34,8 +34,8 @@ export const dateOf = (time: RawBuilder<unknown>, { timeZone }: ReportScope): Ra
   sql<string>`to_char(${time} at time zone ${timeZone}, 'YYYY-MM-DD')`;
 
 /**
- * Builds SQL for the instant at which a day starts. Where clocks go back to midnight, it is the first of two midnights, and
- * where they skip midnight, the time of the change; `at time zone` takes the second midnight.
+ * Builds SQL for the instant at which a day starts. Where clocks go back to midnight, it is the first of two midnights,
+ * and where they skip midnight, the time of the change; `at time zone` takes the second midnight.
  * @param midnight SQL for 00:00 of the day, without a time zone
  * @param zone SQL for an IANA name
  */

@@ -47,8 +47,8 @@ export const limits = {
   maxNewDevicesPerHour: 1000,
 
   /**
-   * Unacknowledged uploads in the memory of a broker or gateway; above it, connections are closed. Late uploads may take a
-   * third.
+   * Unacknowledged uploads in the memory of a broker or gateway; above it, connections are closed. Late uploads may
+   * take a third.
    */
   maxHeldBytes: 64 * 1024 ** 2,
   /** Upload jobs in Redis; above it, uploads are not acknowledged. */

@@ -208,7 +208,7 @@ describe('the end of a grant', () => {
     expect((await manager.api.get(`/v1/bluetooth-token/${own}`)).status).toBe(200);
   });
 
-  it('also reaches an authorization or a booking that is requested while it is in flight', async () => {
+  it('takes effect on an authorization or a booking requested while it is in flight', async () => {
     expect.hasAssertions();
     for (const request of [
       (user: TestUser) => issueAs(user, user.id),

@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
       return route.continue({ url: url.href });
     });
     const bars = page.getByRole('button', { name: /BK-170-PG, driver-20/ });
-    const notice = page.getByText('Not all bookings are shown: those that start after 14 Mar 2025 13:00 are missing.');
+    const notice = page.getByText('Bookings that start after 14 Mar 2025 13:00 are not shown.');
     await page.goto(`/bookings?vehicle=${id}&days=14&from=2025-03-03`);
     await bars.first().waitFor();
     expect([await bars.count(), await notice.count()]).toEqual([14, 0]);

@@ -81,7 +81,10 @@ async function createWorld() {
   return { known, tokens: [application.token, await createToken(db, application.id, userId)] };
 }
 
-/** Adds the identifier that an operation's path names, of an object created from plausible values where those are enough. */
+/**
+ * Adds the identifier that an operation's path names, of an object created from plausible values where those are
+ * enough.
+ */
 async function withCreated(
   { path }: Operation,
   known: KnownValues,

@@ -33,8 +33,8 @@ export function isVisibleTo(caller: Caller): RawBuilder<boolean> {
 }
 
 /**
- * SQL that is true for the authorizations of a driver. They name an account of the application by its id or its username, in
- * any case; other drivers by the exact text.
+ * SQL that is true for the authorizations of a driver. Accounts of the application match by id or user name, in any
+ * case; other drivers match by the exact text.
  */
 export function isOfDriver({ applicationId }: Caller, driverId: string): RawBuilder<boolean> {
   // An array is computed once per statement and can be looked up in an index; a join or `exists` here cannot.

@@ -92,7 +92,7 @@ export const route = { tags: ['bluetooth authorizations'] };
 /** Rejects read-only operators and API keys without the scope `commands`, which must not open vehicles. */
 export const opensVehicles = { right: ['operator', 'application'] as Right, scope: 'commands' } as const;
 
-/** Tests whether a caller may be given what opens a vehicle: not an API key without the scope `commands`. */
+/** Tests whether a caller may receive what opens a vehicle; API keys without the scope `commands` may not. */
 export const mayOpenVehicles = ({ apiKey }: Caller): boolean =>
   apiKey === undefined || apiKey.scopes.includes(opensVehicles.scope);
 

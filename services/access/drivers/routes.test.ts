@@ -187,7 +187,7 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf(ofDriver('scheduled'))).toEqual([kept]);
   });
 
-  it('also revokes an authorization that replaces another meanwhile', async () => {
+  it('also revokes a concurrent replacement', async () => {
     const vehicle = await newVehicle();
     const id = await issue(vehicle, 5);
     await unlinkDevice(access.platform.db, vehicle.deviceId);

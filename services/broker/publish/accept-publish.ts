@@ -168,7 +168,8 @@ const minSeconds = 1e9;
 const daySeconds = 86_400;
 
 /**
- * Finds the first or last number of a payload in CBOR that follows a possible key `timestamp` and is a time in the past.
+ * Finds the first or last number of a payload in CBOR that follows a possible key `timestamp` and is a time in the
+ * past.
  * @param step 1 to find the first, -1 to find the last
  */
 function findCborTimestamp(payload: Buffer, receivedAtMs: number, step: 1 | -1): number | undefined {
@@ -195,8 +196,8 @@ const openingBrace = '{'.charCodeAt(0);
 const cborMap = 0xa0;
 
 /**
- * Chooses the lane of an upload by its first and last time. The bytes are not decoded here, and a wrong guess costs only
- * time.
+ * Chooses the lane of an upload by its first and last time. The bytes are not decoded here, and a wrong guess costs
+ * only time.
  * @param format undefined for the platform's own
  */
 export function laneOfPayload(payload: Buffer, receivedAtMs: number, format?: UploadFormat): UploadLane {

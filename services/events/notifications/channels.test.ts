@@ -245,7 +245,7 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     const id = await create({ push: { endpoint: `${base}/push/1`, keys: subscription } });
     const rule = await createRule(platform.db, application.id);
     await raiseAlarm(platform.db, rule, vehicle);
-    const error = 'an internal error: the message could not be sent';
+    const error = 'internal error: message not sent';
     const stateOf = async () => (await api.get(`${path}/${id}`)).body;
     await eventually(async () => expect(await stateOf()).toMatchObject({ state: 'failing', lastError: error }), waitMs);
     const { deliveries } = (await api.get(`${path}/${id}/deliveries`)).body;

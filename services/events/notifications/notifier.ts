@@ -133,17 +133,17 @@ class Notifier implements OpenedReceiver {
   }
 
   /**
-   * Writes and sends a message. An exception is a failed attempt: a message that can never be sent must back off and become a
-   * dead letter, or it blocks every later message of its vehicle.
+   * Writes and sends a message. An exception is a failed attempt: a message that can never be sent must back off and
+   * become a dead letter, or it blocks every later message of its vehicle.
    */
   async #attempt(write: () => Message): Promise<Attempt> {
     const startMs = performance.now();
     try {
       return await this.#send(write());
     } catch (err) {
-      this.#context.logger.error({ err, webhookId: this.#webhook.id }, 'message could not be sent');
+      this.#context.logger.error({ err, webhookId: this.#webhook.id }, 'message not sent: internal error');
       const durationMs = Math.round(performance.now() - startMs);
-      const error = 'an internal error: the message could not be sent';
+      const error = 'internal error: message not sent';
       return { outcome: 'failed', status: undefined, durationMs, error, retryAfterMs: 0 };
     }
   }

@@ -180,7 +180,7 @@ describe('the end of a grant', () => {
     ['an archiving', ({ client }, { id }) => client.put('/v1/vehicle', { id, archived: true })],
     ['a state', ({ client }, { id }) => client.post(`/v1/vehicle/${id}/stolen`, { state: true })],
     ['privacy', ({ client }, { id }) => client.post('/v1/vehicle/privacy/on', { vehicleId: id })],
-  ])('also reaches %s that is requested while it is in flight', async (_, request) => {
+  ])('takes effect on %s requested while it is in flight', async (_, request) => {
     expect.hasAssertions();
     const vehicle = await createVehicle(platform.db, application);
     const ends = {

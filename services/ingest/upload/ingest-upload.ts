@@ -337,9 +337,9 @@ async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
 }
 
 /**
- * Limits the new chunks that the readings of one sender create in an hour, because each chunk costs every query locks and
- * planning time. Chunks that exist are free, so a device that returns after months is stored. Each ingest process keeps a
- * budget of its own.
+ * Limits the new chunks that the readings of one sender create in an hour, because each chunk costs every query locks
+ * and planning time. Chunks that exist are free, so a device that returns after months is stored. Each ingest process
+ * keeps a budget of its own.
  */
 class ChunkBudget {
   readonly #db: Database;

@@ -182,7 +182,10 @@ function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadIn
 
 const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'received_at'];
 
-/** A value of a reading, in one column or in a pair of which at most one is not null (migrations/0028_whole_numbers.sql). */
+/**
+ * A value of a reading, in one column or in a pair of which at most one is not null
+ * (migrations/0028_whole_numbers.sql).
+ */
 interface StoredValue {
   columns: readonly { name: string; type: string }[];
   /** SQL for the value in a row, in the unit of the interface. */
@@ -296,8 +299,8 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
 }
 
 /**
- * Builds SQL that chooses between the incoming row and the stored one for a value: the one received later wins, and null
- * never replaces a value.
+ * Builds SQL that chooses between the incoming row and the stored one for a value: the one received later wins, and
+ * null never replaces a value.
  * @param of SQL for what is taken from a row: the value or one of its columns
  */
 const merged = (value: StoredValue, of: (row: string) => string): string =>

@@ -251,7 +251,7 @@ export function calendarRoutes(db: Database): RoutePlugin {
           vehicleId: vehicleId === undefined ? undefined : await findVisibleVehicle(db, viewer, vehicleId),
         });
         const page = rows.slice(0, limit);
-        // Repeated on each page, a client that reads the items of all pages would get them several times.
+        // Otherwise, clients that read all pages would get each request once per page.
         const requests = after === undefined ? await listPendingRequests(db, viewer) : [];
         const last = rows.length > limit ? page.at(-1)?.key : undefined;
         const interval = { from: isoMicroseconds(from), until: isoMicroseconds(until) };

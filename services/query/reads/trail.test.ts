@@ -201,7 +201,7 @@ describe('errors of the receiver', () => {
     );
   });
 
-  it('only cost what follows them: of a drive before a long gap, everything stays', () => {
+  it('never remove positions from before a long gap', () => {
     const before = range(0, 100).map(driven);
     // After two days, 0,0 is within reach.
     const [wrong, ...after] = range(17_280, 17_400).map((index) => ({ ...driven(100), time: index * 10 }));

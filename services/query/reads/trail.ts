@@ -64,10 +64,10 @@ const isReachable = (from: TrailPosition, to: TrailPosition) =>
   metresBetween(from, to) <= fastestMetresPerSecond * (to.time - from.time) + movedMetres;
 
 /**
- * Leaves out errors of the receiver: positions that the vehicle cannot have reached since the one before. Where two runs of
- * positions exclude each other, the one with more positions stays, of equal ones the earlier. Not found are errors
- * that have more positions than the drive before or after them, and those between two gaps so long that the vehicle could
- * have been there.
+ * Leaves out errors of the receiver: positions that the vehicle cannot have reached since the one before. Where two
+ * runs of positions exclude each other, the one with more positions stays, of equal ones the earlier. It cannot detect
+ * errors with at least as many positions as an adjacent drive, or errors between two gaps long enough for the vehicle
+ * to have been there.
  */
 export function withoutErrors(positions: readonly TrailPosition[]): TrailPosition[] {
   const kept: TrailPosition[] = [];
@@ -252,9 +252,9 @@ export function simplify(positions: readonly TrailPosition[], points: number, ke
 const maxPositions = 22_500;
 
 /**
- * Reads the positions of a vehicle in the order of time. If they are more than 22,500, the interval is divided into as many
- * buckets, and each has its first position, with its highest speed, and its last. So the time and way from one bucket to
- * the next are those of consecutive positions. Readings in a privacy interval have no position.
+ * Reads the positions of a vehicle in the order of time. If they are more than 22,500, the interval is divided into as
+ * many buckets, and each has its first position, with its highest speed, and its last. The legs between buckets are
+ * therefore those of consecutive positions. Readings in a privacy interval have no position.
  */
 export async function readPositions(
   db: Database,

@@ -44,7 +44,10 @@ async function findUsualZone(db: Database, { applicationIds }: Viewer): Promise<
   return rows[0]?.zone ?? 'UTC';
 }
 
-/** Parses an endpoint of the interval; a date without a time is its start in the time zone. @throws Failure INVALID_PARAMETER */
+/**
+ * Parses a bound of the interval; a date without a time means the start of that day in the time zone.
+ * @throws Failure INVALID_PARAMETER
+ */
 async function parseEnd(db: Database, field: string, given: Timestamp, timeZone: string): Promise<Microseconds> {
   const moment = parseTimestamp(field, given);
   if (!dayForm.test(String(given))) return moment;

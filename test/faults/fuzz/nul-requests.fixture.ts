@@ -25,7 +25,7 @@ function plausible(schema: Schema, known: KnownValues, name = ''): unknown {
   return type === 'boolean' ? true : 'x'.repeat(Math.max(1, schema.minLength ?? 1));
 }
 
-/** Returns a text alone, inside and after a plausible value. */
+/** Returns texts with NUL alone, within and after a plausible value. */
 function textsWithNul(schema: Schema, known: KnownValues, name: string): string[] {
   const text = asText(plausible(schema, known, name));
   return ['\0', `${text.slice(0, 1)}\0${text.slice(1)}`, `${text}\0`];

@@ -8,13 +8,13 @@ const dayMs = 86_400_000;
 /** Tests whether text is a day, YYYY-MM-DD. */
 export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Returns the day that is so many days later. @param day YYYY-MM-DD @param count may be negative */
+/** Adds days to a day. @param day YYYY-MM-DD @param count may be negative */
 export function addDays(day: string, count: number): string {
   // Without a time, dates are UTC, where every day has 24 hours.
   return new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10);
 }
 
-/** Returns when a day has an hour, UNIX milliseconds; an hour that the day skips becomes the next one. */
+/** Returns the time of an hour of a day, UNIX milliseconds. An hour skipped by a clock change becomes the next one. */
 export function timeOf(day: string, hour: number, zone: Zone): number {
   return Date.parse(`${day}T${String(hour).padStart(2, '0')}:00${zone === 'utc' ? 'Z' : ''}`);
 }

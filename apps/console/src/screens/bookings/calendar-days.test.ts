@@ -47,7 +47,7 @@ describe('the calendar in a time zone whose clocks change', () => {
     }
   });
 
-  it('places a time by what has passed of the day', () => {
+  it('places a time by the elapsed share of the day', () => {
     const longDay = daysFrom('2026-10-25', 1, 'local');
     expect(shareOf(Date.parse('2026-10-25T12:00+01:00'), longDay)).toBeCloseTo(13 / 25);
     const shortDay = daysFrom('2026-03-29', 1, 'local');

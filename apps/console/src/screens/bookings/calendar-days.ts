@@ -19,7 +19,7 @@ export interface CalendarDays extends Interval {
   readonly count: number;
 }
 
-/** Returns so many days from a day on. @param firstDay as in an input of the type date; otherwise today */
+/** Returns `count` days from `firstDay`. @param firstDay YYYY-MM-DD; today if it is null or invalid */
 export function daysFrom(firstDay: string | null, count: number, zone: Zone): CalendarDays {
   const first = firstDay !== null && isDay(firstDay) ? firstDay : dayOf(Date.now(), zone);
   return { firstDay: first, count, from: timeOf(first, 0, zone), until: timeOf(addDays(first, count), 0, zone) };
