@@ -7,7 +7,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createEventService } from '../service.ts';
 import { createRule, raiseAlarm, setPlate } from './notifications.fixture.ts';
 
@@ -256,6 +256,34 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     await raiseAlarm(platform.db, rule, vehicle);
     await eventually(async () => expect(requests).toHaveLength(1), waitMs);
     expect(await stateOf()).toMatchObject({ undelivered: 1 });
+  });
+
+  it('is sent at its first attempt after an outage of the database, which does not count as one', async () => {
+    const keys = {
+      p256dh: createECDH('prime256v1').generateKeys('base64url'),
+      auth: randomBytes(16).toString('base64url'),
+    };
+    const id = await create({ push: { endpoint: `${base}/push/1`, keys } });
+    // A sequence counts the reads of the key, although their transactions are rolled back.
+    await sql`create sequence key_reads`.execute(platform.db);
+    await sql`create function fail_key_read() returns trigger language plpgsql as $$
+      begin
+        perform nextval('key_reads');
+        raise exception 'the database system is starting up' using errcode = '57P03';
+      end $$`.execute(platform.db);
+    await sql`create trigger outage before insert on push_key execute function fail_key_read()`.execute(platform.db);
+    const endOutage = () => sql`drop trigger if exists outage on push_key`.execute(platform.db);
+    onTestFinished(async () => void (await endOutage()));
+    await raiseAlarm(platform.db, await createRule(platform.db, application.id), vehicle);
+    await eventually(async () => {
+      const { rows } = await sql`select from key_reads where last_value > 1`.execute(platform.db);
+      expect(rows).toHaveLength(1);
+    }, waitMs);
+    await endOutage();
+    await eventually(async () => {
+      const { deliveries } = (await api.get(`${path}/${id}/deliveries`)).body;
+      expect(deliveries).toMatchObject([{ type: 'alarm.raised', attempt: 1, status: 200 }]);
+    }, waitMs);
   });
 
   it('goes to no notification of another channel', async () => {

@@ -3,6 +3,7 @@ import { eventTypes } from '@odograph/contracts/events';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import { isBefore, parseCursor } from '@odograph/event-list/cursor';
 import { type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
+import { isOutage } from '@odograph/http/outage';
 import { webhookSecretContext } from '@odograph/runtime/sealing';
 import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from '../delivery/context.ts';
 import { attemptDelayMs } from '../delivery/health.ts';
@@ -135,12 +136,14 @@ class Notifier implements OpenedReceiver {
   /**
    * Writes and sends a message. An exception is a failed attempt: a message that can never be sent must back off and
    * become a dead letter, or it blocks every later message of its vehicle.
+   * @throws during an outage of the database, which is no fault of the message
    */
   async #attempt(write: () => Message): Promise<Attempt> {
     const startMs = performance.now();
     try {
       return await this.#send(write());
     } catch (err) {
+      if (err instanceof Error && isOutage(err)) throw err;
       this.#context.logger.error({ err, webhookId: this.#webhook.id }, 'message not sent: internal error');
       const durationMs = Math.round(performance.now() - startMs);
       const error = 'internal error: message not sent';
