@@ -14,7 +14,7 @@ import { DataTable } from '../../parts/lists/data-table.tsx';
 import { Chart } from '../../parts/time/chart.tsx';
 import { addDays, timeOf } from '../../parts/time/days.ts';
 import { MileageEntry, type MileageTrip } from '../../parts/trips/mileage-entry.tsx';
-import { preferences } from '../../preferences.ts';
+import { type Preferences, preferences } from '../../preferences.ts';
 import { address, changeQuery } from '../../router.ts';
 import { mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -134,8 +134,8 @@ const drawn: Partial<Record<ReportKind, readonly string[]>> = {
 const minDays = 2;
 const daySeconds = 86_400;
 
-/** Returns the start of a day in the person's time zone, UNIX seconds. */
-const startOf = (day: string): number => timeOf(day, 0, preferences.value.zone) / 1000;
+/** Returns the start of a day in a time zone, UNIX seconds. */
+const startOf = (day: string, zone: Preferences['zone']): number => timeOf(day, 0, zone) / 1000;
 
 interface FigureOptions {
   readonly title: string;
@@ -146,11 +146,12 @@ interface FigureOptions {
 
 /** Chart of a column of the daily table over time. */
 function Figure({ title, days, column, time }: FigureOptions) {
-  // The axis uses the browser's time zone, so each day is drawn at midnight in that zone.
+  const { zone } = preferences.value;
+  // Each day is drawn at its midnight in the preferred time zone.
   const [times, values] = useMemo(() => {
-    const starts = days.map(({ date }) => startOf(String(date)));
+    const starts = days.map(({ date }) => startOf(String(date), zone));
     return [starts, days.map((row) => (typeof row[column] === 'number' ? Number(row[column]) : null))];
-  }, [days, column]);
+  }, [days, column, zone]);
   const index = time.value === undefined ? times.length - 1 : times.findLastIndex((one) => one <= (time.value ?? 0));
   const [at, value] = [times[index], values[index]];
   const { date: lastDay } = days.at(-1) ?? {};
@@ -165,7 +166,7 @@ function Figure({ title, days, column, time }: FigureOptions) {
       <Chart
         label={title}
         from={times[0] ?? 0}
-        until={startOf(addDays(String(lastDay), 1)) - 1}
+        until={startOf(addDays(String(lastDay), 1), zone) - 1}
         times={times}
         values={values}
         format={(shown, step = 1) => formatNumber(shown, decimalsOfStep(step))}
