@@ -261,6 +261,18 @@ describe('a batch with data older and newer than the latest state', () => {
     const stored: Fleet = { lock: 'UNLOCKED', fuel: 1 };
     const batch = [[1000, { lock: 'LOCKED', range: 7 }] as const, [1020, { fuel: 3 }] as const];
     expect(await fleetAfter([[1010, stored]], batch)).toEqual({ lock: 'UNLOCKED', fuel: 3, range: 7 });
+    expect(
+      await fleetAfter(
+        [[1010, stored]],
+        [
+          [1000, { mileage: 7 }],
+          [1010, { fuel: 3 }],
+        ],
+      ),
+    ).toEqual({
+      ...stored,
+      ...{ fuel: 3, mileage: 7 },
+    });
     expect(await fleetAfter([[1010, authenticated]], [[1000, { bluetooth: 'CONNECTED' }], ...batch])).toEqual({
       ...authenticated,
       ...{ lock: 'LOCKED', fuel: 3, range: 7 },

@@ -62,9 +62,14 @@ function fieldsKept(group: LatestGroup, older: string, newer: string): string {
 }
 
 /**
- * Newer data replaces a group or its fields; older data adds only fields that the group lacks. A merged group stays as it is
- * if the batch may have both.
+ * Newer data replaces a group or its fields; older data adds only fields that the group lacks. Leaves a merged group
+ * unchanged if the batch may hold both (`isSpanned`); writeSpannedGroups then writes it.
  */
+const isOlder = (group: LatestGroup) => `excluded.${group}_time < vehicle_latest.${group}_time`;
+const isNewer = (group: LatestGroup) => `excluded.earliest_time >= vehicle_latest.${group}_time`;
+const isSpanned = (group: MergedGroup) => `not (${isOlder(group)} or ${isNewer(group)})`;
+
+/** Builds the SQL that sets a group and its time. */
 function newState(group: LatestGroup): string {
   const [kept, keptTime] = [`vehicle_latest.${group}`, `vehicle_latest.${group}_time`];
   const [incoming, incomingTime] = [`excluded.${group}`, `excluded.${group}_time`];
@@ -73,13 +78,11 @@ function newState(group: LatestGroup): string {
       else ${kept} end,
     ${group}_time = greatest(${keptTime}, ${incomingTime})`;
   }
-  const isOlder = `${incomingTime} < ${keptTime}`;
-  const isNewer = `excluded.earliest_time >= ${keptTime}`;
   return `${group} = case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
-      when ${isOlder} then ${fieldsKept(group, incoming, kept)} || ${kept}
-      when ${isNewer} then ${fieldsKept(group, kept, incoming)} || ${incoming} else ${kept} end,
-    ${group}_time = case when ${isOlder} or ${isNewer} or ${keptTime} is null then greatest(${keptTime}, ${incomingTime})
-      else ${keptTime} end`;
+      when ${isOlder(group)} then ${fieldsKept(group, incoming, kept)} || ${kept}
+      when ${isNewer(group)} then ${fieldsKept(group, kept, incoming)} || ${incoming} else ${kept} end,
+    ${group}_time = case when coalesce(excluded.earliest_time >= ${keptTime}, true)
+      then greatest(${keptTime}, ${incomingTime}) else ${keptTime} end`;
 }
 
 const groupColumns = latestGroups.flatMap((group) => [group, `${group}_time`]);
@@ -97,8 +100,9 @@ on conflict (vehicle_id) do update set
   time_before = vehicle_latest.time,
   time = greatest(vehicle_latest.time, excluded.time),
   received_at = greatest(vehicle_latest.received_at, excluded.received_at),
+  is_spanned = coalesce(${mergedGroups.map(isSpanned).join(' or ')}, false),
   ${latestGroups.map(newState).join(',\n  ')}
-returning vehicle_id, ${microseconds('time_before')} as before_us,
+returning vehicle_id, is_spanned, ${microseconds('time_before')} as before_us,
   ${mergedGroups.map((group) => `date_part('epoch', ${group}_time) as ${group}_seconds`).join(', ')},
   parked_location, ${microseconds('parked_at')} as parked_us`;
 
@@ -121,6 +125,7 @@ function toIncoming({ groups, ...state }: LatestState): Record<string, unknown> 
 
 type WrittenState = {
   vehicle_id: number;
+  is_spanned: boolean | null;
   before_us: number | null;
   parked_location: Position | null;
   parked_us: number | null;
@@ -139,17 +144,19 @@ interface StoredGroup {
   timeMicroseconds: number;
 }
 
-/** Finds the groups that `newState` left as they were, by vehicle, with their device times. */
+/** Finds the groups that `newState` left unchanged, by vehicle, with their device times. */
 function findSpannedGroups(states: readonly LatestState[], written: readonly WrittenState[]) {
-  const stored = new Map(written.map((row) => [row.vehicle_id, row]));
+  const stored = new Map(written.flatMap((row) => (row.is_spanned ? [[row.vehicle_id, row] as const] : [])));
   const found = new Map<number, StoredGroup[]>();
   for (const { vehicleId, groups } of states) {
+    const row = stored.get(vehicleId);
+    if (!row) continue;
+    // A group that was written, with the time of its newest reading, can be written again.
     const spanned = mergedGroups.flatMap((group): StoredGroup[] => {
-      const timeMicroseconds = Math.round((stored.get(vehicleId)?.[`${group}_seconds`] ?? 0) * 1e6);
-      const { timeMicroseconds: incoming = 0 } = groups[group] ?? {};
-      return timeMicroseconds < incoming ? [{ group, timeMicroseconds }] : [];
+      const timeMicroseconds = Math.round((row[`${group}_seconds`] ?? 0) * 1e6);
+      return groups[group] && timeMicroseconds <= groups[group].timeMicroseconds ? [{ group, timeMicroseconds }] : [];
     });
-    if (spanned.length > 0) found.set(vehicleId, spanned);
+    found.set(vehicleId, spanned);
   }
   return found;
 }
@@ -171,7 +178,7 @@ async function writeSpannedGroups(
         ? []
         : [{ ...linked, reading: { timestamp, ...Object.fromEntries(taken) }, decodedCan: [] }];
     });
-    // Each group of these states is on one side of what is stored, whenever the others began.
+    // Each group here is entirely older or newer than the stored one, so the earliest time of the vehicle does not apply.
     return toLatestStates(parts).map((state) => ({ ...state, earliestMicroseconds: state.timeMicroseconds }));
   };
   await writeStates(db, statesOf(true));
@@ -179,8 +186,8 @@ async function writeSpannedGroups(
 }
 
 /**
- * Updates the latest states of the vehicles of a batch in one statement, or three if a group spans what is stored,
- * and locks them until the transaction ends.
+ * Updates the latest states of the vehicles of a batch in one statement, or in three if a batch has readings
+ * from before and after a stored group, and locks them until the transaction ends.
  * @param readings sorted by vehicle, then time
  */
 export async function writeLatestStates(db: Database, readings: readonly LinkedReading[]): Promise<PreviousState[]> {
