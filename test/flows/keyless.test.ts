@@ -150,6 +150,14 @@ describe('a suspension', () => {
     const body = { authorizationId, until: Date.now() + 600_000 };
     expect((await fixture.api.post('/v1/bluetooth-token/invalidate', body)).status).toBe(200);
   };
+  /** Suspends an authorization in a transaction that is not committed. */
+  const suspendInFlight = async (vehicleId: string, authorizationId: string) => {
+    const inFlight = await fixture.fleet.db.startTransaction().execute();
+    await sql`select from vehicle where id = ${Number(vehicleId)} for no key update`.execute(inFlight);
+    await sql`update bluetooth_authorization set suspended_until = valid_until
+      where id = ${authorizationId}`.execute(inFlight);
+    return inFlight;
+  };
   /** Waits until the device has its list. @returns its verdict on the token that the interface returns now */
   const verdictOf = async (device: KeyDevice, authorizationId: string) => {
     const { body } = await fixture.api.get(`/v1/bluetooth-token/${authorizationId}`);
@@ -189,10 +197,7 @@ describe('a suspension', () => {
     const [early, late] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
     await unlink(vehicle.deviceId);
     await suspend(early.authorizationId);
-    const inFlight = await fixture.fleet.db.startTransaction().execute();
-    await sql`select from vehicle where id = ${Number(vehicle.id)} for no key update`.execute(inFlight);
-    await sql`update bluetooth_authorization set suspended_until = valid_until
-      where id = ${late.authorizationId}`.execute(inFlight);
+    const inFlight = await suspendInFlight(vehicle.id, late.authorizationId);
     const linked = link(vehicle.deviceId, vehicle.id);
     await waitForLock(inFlight);
     await inFlight.commit().execute();
@@ -201,18 +206,23 @@ describe('a suspension', () => {
     expect(await verdictOf(device, late.authorizationId)).toBe('SUSPENDED');
   });
 
-  it('reaches a linked device that gets its first key', async () => {
+  it('reaches a linked device that gets its first key, in flight or committed', async () => {
     const { vehicle } = await newConnected();
-    const { authorizationId } = await fixture.issue(vehicle);
-    await suspend(authorizationId);
+    const [early, late] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
+    await suspend(early.authorizationId);
     const spare = await fixture.newVehicle();
     await unlink(spare.deviceId);
     await unlink(vehicle.deviceId);
     await link(spare.deviceId, vehicle.id);
-    const keyed = await fixture.newDevice(spare);
+    const inFlight = await suspendInFlight(vehicle.id, late.authorizationId);
+    const created = fixture.newDevice(spare);
+    await waitForLock(inFlight);
+    await inFlight.commit().execute();
+    const keyed = await created;
     expect(keyed.identity.keyVersion).toBe(1);
     await keyed.connect();
-    expect(await verdictOf(keyed, authorizationId)).toBe('SUSPENDED');
+    expect(await verdictOf(keyed, early.authorizationId)).toBe('SUSPENDED');
+    expect(await verdictOf(keyed, late.authorizationId)).toBe('SUSPENDED');
   });
 });
 

@@ -57,14 +57,15 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
  */
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
-  const { numInsertedOrUpdatedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>
-    db
-      .insertInto('device_key')
-      .values({ device_id: deviceId, sealed_key: sealer.seal(key, deviceKeyContext(deviceId, 1)) })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst(),
+  const sealed = sealer.seal(key, deviceKeyContext(deviceId, 1));
+  // A suspension in flight holds the vehicle and does not see the new key; it must be committed before the list is read.
+  const { numAffectedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>
+    sql`with linked as (select vehicle.id from vehicle join device_link on device_link.vehicle_id = vehicle.id
+        where device_id = ${deviceId} and upper_inf(period) for no key update of vehicle)
+      insert into device_key (device_id, sealed_key) select ${deviceId}, ${sealed}
+      where (select count(*) from linked) >= 0 on conflict do nothing`.execute(db),
   );
-  return numInsertedOrUpdatedRows === 1n ? key : undefined;
+  return numAffectedRows === 1n ? key : undefined;
 }
 
 /**
