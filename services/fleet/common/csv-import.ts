@@ -1,11 +1,9 @@
 import { Failure } from '@odograph/contracts/failures';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
 import { text } from '@odograph/http/schemas';
 import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import type { Kysely } from 'kysely';
 import Type, { type Static } from 'typebox';
 
 /** Bounds the transaction that writes a file: if it links devices, ingest waits for it. */
@@ -108,7 +106,6 @@ async function createAll<Value, Created>(
  * @param check only finds the faults of all lines, in a transaction that is rolled back
  */
 export async function importFile<Value, Created>(
-  db: Kysely<Tables>,
   { csv, check }: { readonly csv: string; readonly check: boolean },
   options: Import<Value, Created>,
 ): Promise<{ lines: number; faults: CsvFault[]; created: Created[] }> {
@@ -116,20 +113,11 @@ export async function importFile<Value, Created>(
   const count = new Set([...lines.map(([line]) => line), ...unreadable.map(({ line }) => line)]).size;
   const inOrder = (faults: readonly CsvFault[]) =>
     [...unreadable, ...faults].sort((one, other) => one.line - other.line);
-  if (check || unreadable.length > 0) {
-    const trx = await db.startTransaction().execute();
-    try {
-      const { faults } = await createAll(trx, options, lines);
-      return { lines: count, faults: inOrder(faults), created: [] };
-    } finally {
-      await trx.rollback().execute();
-    }
-  }
   let faults: CsvFault[] = [];
   const write = async (trx: Database): Promise<Created[]> => {
     const written = await createAll(trx, options, lines);
     ({ faults } = written);
-    if (faults.length > 0) throw new Discarded();
+    if (check || unreadable.length + faults.length > 0) throw new Discarded();
     for (const one of written.created) await options.record(trx, one);
     return written.created;
   };

@@ -64,7 +64,7 @@ function addImportRoute(http: Http, { db, changes }: Fleet): void {
   };
   http.post('/v1/x/admin/device-imports', { schema: importSchema }, async (request) => {
     const { operator } = request;
-    const { lines, faults, created } = await importFile(db, request.body, {
+    const { lines, faults, created } = await importFile(request.body, {
       columns,
       async create(trx, { plate, ...device }) {
         const vehicleId = plate === undefined ? device.vehicleId : await findByPlate(trx, operator, device, plate);

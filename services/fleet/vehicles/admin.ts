@@ -3,6 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { findVehicleOwner, parseVehicleId } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
@@ -151,6 +152,8 @@ export async function createVehicle(db: Database, applicationId: number, vehicle
 /** @throws Failure ALREADY_EXISTS, VEHICLE_ARCHIVED */
 async function changeVehicle(db: Database, id: string, row: ReturnType<typeof toRow>): Promise<void> {
   const vehicleId = parseVehicleId(id) ?? 0;
+  // A new model waits for ingest, as links do before they lock their vehicle.
+  if (row.model !== undefined) await raiseIngestBarrier(db);
   const { archived_at } = await db
     .selectFrom('vehicle')
     .select('archived_at')

@@ -180,7 +180,7 @@ function addImportRoute(http: Http, { db, changes }: Fleet): void {
   http.post('/v1/x/admin/vehicle-imports', { schema: importSchema }, async ({ body, ip, operator }) => {
     const applicationId = await findApplicationId(db, body.appId, operator.applicationIds);
     const origin = operatorOrigin({ ip, operator }, applicationId);
-    const { created, ...outcome } = await importFile(db, body, {
+    const { created, ...outcome } = await importFile(body, {
       columns,
       create: async (trx, line) => ({ id: await createVehicle(trx, applicationId, line), plate: line.plate }),
       record: (trx, { id }) => auditChange(trx, origin, 'vehicle.create', `vehicle:${id}`),
