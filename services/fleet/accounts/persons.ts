@@ -120,9 +120,14 @@ async function findDrivers(db: Database, id: string, among: readonly number[] | 
     .filter((person) => among === undefined || among.includes(person.applicationId));
 }
 
-/** Lists the texts by which rows of the application name an account: its id and its user name, in any case. */
+/**
+ * Lists the texts by which rows of the application name an account: its id and its user name, in any case. A name that
+ * another account has, too, counts as it is spelled only: user names are used again after a deletion.
+ */
 async function findNames(db: Database, { applicationId, ids, accountId }: Person): Promise<string[]> {
-  const names = sql`array(select lower(one) from unnest(${[...ids]}::text[]) as one)`;
+  const names = sql`array(select lower(one) from unnest(${[...ids]}::text[]) as one
+    where not exists (select from user_account another where another.application_id = ${applicationId}
+      and another.id <> ${accountId} and lower(another.username) = lower(one)))`;
   const { rows } = await sql<{ name: string }>`
     select user_id as name from booking
       where application_id = ${applicationId} and (account_id = ${accountId} or lower(user_id) = any (${names}))
