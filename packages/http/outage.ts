@@ -1,8 +1,8 @@
 /**
  * SQLSTATEs of a statement that the server refused or rolled back: timeout, too many connections, starting up, cancelled
- * on a standby, and a write on a standby, as during a fail-over.
+ * on a standby, a deadlock, and a write on a standby, as during a fail-over.
  */
-const refusalStates = new Set(['57014', '53300', '57P03', '40001', '25006']);
+const refusalStates = new Set(['57014', '53300', '57P03', '40001', '40P01', '25006']);
 /** SQLSTATEs of a session that the server or a pooler ended: connection exceptions, shutdown and crash. */
 const endedSession = /^(08...|57P01|57P02)$/;
 const networkCodes = new Set([

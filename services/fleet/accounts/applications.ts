@@ -177,6 +177,7 @@ async function deleteVehicles(db: Kysely<Tables>, changes: ChangeAnnouncer, appl
         .select('id')
         .where('application_id', '=', applicationId)
         .where('deleted_at', 'is', null)
+        .orderBy('id')
         .limit(vehiclesPerTransaction)
         .execute();
       for (const { id } of vehicles) await deleteVehicle(trx, { applicationId }, String(id));
