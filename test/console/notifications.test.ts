@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('notifications on the screen Integrations', () => {
     expect(await findAllBarriers(page)).toEqual([]);
     await form.getByRole('button', { name: 'Save' }).click();
     const zone = form.locator('.field', { has: page.getByLabel('Time zone') });
-    await zone.getByRole('alert').filter({ hasText: 'must be an IANA time zone' }).waitFor();
+    await zone.getByRole('alert').filter({ hasText: 'must be UTC, GMT or an IANA time zone' }).waitFor();
     await form.getByLabel('Time zone').fill('Europe/Paris');
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Night shift' }).click();
