@@ -223,7 +223,7 @@ describe('npx odograph', () => {
     const rotated = await answerOf('device', 'secret', '--id', id);
     const provisioned = await answerOf('device', 'key', '--id', id);
     expect(provisioned).toEqual({ deviceId: id, key: expect.stringMatching(/^[\w-]{43}$/), keyVersion: 1 });
-    expect(await answerOf('device', 'key-state', '--id', id)).toMatchObject({ keyVersion: 1, listVersion: 0 });
+    expect(await answerOf('device', 'key-state', '--id', id)).toMatchObject({ keyVersion: 1, listVersion: 1 });
     expect(await answerOf('key', 'reseal')).toMatchObject({ deviceKeys: { resealed: 0 } });
     await answerOf('device', 'unlink', '--id', id);
     await answerOf('device', 'link', '--id', id, '--vehicle', vehicle.id);
