@@ -18,7 +18,7 @@ interface LatestState {
 /** Groups merged field by field; a position or a list is only valid as a whole. */
 const mergedGroups = ['status', 'electric', 'fleet', 'alarms'] as const;
 type MergedGroup = (typeof mergedGroups)[number];
-const isMergedGroup = (group: LatestGroup): boolean => mergedGroups.some((merged) => merged === group);
+const merged: ReadonlySet<LatestGroup> = new Set(mergedGroups);
 
 /** `authenticated` belongs to a Bluetooth connection: a value that reports `bluetooth` without it clears it. */
 function mergeInto(older: { authenticated?: unknown }, value: object): void {
@@ -28,7 +28,7 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
 
 /** Adds a field group of a reading to a latest state. Readings must be added in time order. */
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
-  const isMerged = isMergedGroup(group);
+  const isMerged = merged.has(group);
   const known = isMerged ? groups[group] : undefined;
   if (known) mergeInto(known.value, value);
   groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
@@ -61,19 +61,19 @@ function fieldsKept(group: LatestGroup, older: string, newer: string): string {
   return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
 }
 
-/**
- * Newer data replaces a group or its fields; older data adds only fields that the group lacks. Leaves a merged group
- * unchanged if the batch may hold both (`isSpanned`); writeSpannedGroups then writes it.
- */
 const isOlder = (group: LatestGroup) => `excluded.${group}_time < vehicle_latest.${group}_time`;
 const isNewer = (group: LatestGroup) => `excluded.earliest_time >= vehicle_latest.${group}_time`;
 const isSpanned = (group: MergedGroup) => `not (${isOlder(group)} or ${isNewer(group)})`;
 
-/** Builds the SQL that sets a group and its time. */
+/**
+ * Builds the SQL that sets a group and its time. Newer data replaces a group or its fields; older data
+ * adds only fields that the group lacks. Leaves a merged group unchanged if the batch may hold both (`isSpanned`);
+ * writeSpannedGroups then writes it.
+ */
 function newState(group: LatestGroup): string {
   const [kept, keptTime] = [`vehicle_latest.${group}`, `vehicle_latest.${group}_time`];
   const [incoming, incomingTime] = [`excluded.${group}`, `excluded.${group}_time`];
-  if (!isMergedGroup(group)) {
+  if (!merged.has(group)) {
     return `${group} = case when coalesce(${incomingTime} >= ${keptTime}, true) then coalesce(${incoming}, ${kept})
       else ${kept} end,
     ${group}_time = greatest(${keptTime}, ${incomingTime})`;
@@ -81,7 +81,7 @@ function newState(group: LatestGroup): string {
   return `${group} = case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
       when ${isOlder(group)} then ${fieldsKept(group, incoming, kept)} || ${kept}
       when ${isNewer(group)} then ${fieldsKept(group, kept, incoming)} || ${incoming} else ${kept} end,
-    ${group}_time = case when coalesce(excluded.earliest_time >= ${keptTime}, true)
+    ${group}_time = case when coalesce(${isNewer(group)}, true)
       then greatest(${keptTime}, ${incomingTime}) else ${keptTime} end`;
 }
 
