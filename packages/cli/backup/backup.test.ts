@@ -23,7 +23,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
-import { createBackup } from './backup.ts';
+import { createBackup, plainSettings } from './backup.ts';
 import type { Manifest } from './manifest.ts';
 import { restoreBackup } from './restore.ts';
 
@@ -155,6 +155,15 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     });
     const key = await readFile(join(config.DATA_DIR, 'encryption-key'), 'utf8');
     expect(key.trim()).toBe(testEncryptionKeys);
+  });
+
+  it('shows no secret among the settings', () => {
+    const secrets = {
+      OIDC_CLIENT_SECRET: 'secret of the client',
+      OIDC_PROVIDERS: '[{"clientSecret":"secret of another client"}]',
+      METRICS_TOKEN: 'secret of the metrics',
+    };
+    expect(JSON.stringify(plainSettings(secrets))).not.toContain('secret of');
   });
 
   it('contains no key in clear, and refuses a wrong passphrase and a damaged file before it changes anything', async () => {

@@ -17,15 +17,18 @@ import { encryptSecrets, formatVersion, type Manifest, schemaOf } from './manife
 import { dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */
-const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
+const secretNames = [
+  ...(['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const),
+  ...(['OIDC_CLIENT_SECRET', 'OIDC_PROVIDERS'] as const),
+];
 /** Settings that describe one host and contain passwords, or credentials of stores. */
 const localNames = /_URL$|^DATA_DIR$|^AWS_/;
 
-/** Returns the settings that a backup shows as plain text. */
-export function plainSettings(config: Config): Record<string, unknown> {
+/** Returns those of the settings that a backup shows as plain text. */
+export function plainSettings(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isPlain = ([name]: [string, unknown]) =>
     !localNames.test(name) && !secretNames.some((secret) => secret === name);
-  return Object.fromEntries(Object.entries(config).filter(isPlain));
+  return Object.fromEntries(Object.entries(settings).filter(isPlain));
 }
 
 /** Reads the secrets of an installation: settings, else the files of the data directory. */

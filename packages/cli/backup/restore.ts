@@ -153,10 +153,15 @@ async function installSecrets(config: Config, secrets: Record<string, string>): 
 
 function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, { backup: unknown; here: unknown }> {
   const here = plainSettings(config);
-  const names = Object.keys(manifest.settings).filter(
-    (name) => name in Settings.properties && !isDeepStrictEqual(manifest.settings[name], here[name]),
+  // Backups of earlier versions show more settings.
+  const settings = Object.entries(plainSettings(manifest.settings));
+  return Object.fromEntries(
+    settings.flatMap(([name, backup]) =>
+      name in Settings.properties && !isDeepStrictEqual(backup, here[name])
+        ? [[name, { backup, here: here[name] }]]
+        : [],
+    ),
   );
-  return Object.fromEntries(names.map((name) => [name, { backup: manifest.settings[name], here: here[name] }]));
 }
 
 /** The result of a restore, for people. */
