@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,7 +134,12 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
       const copy = join(directory, 'copy.backup');
       const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
       expect(await findLastBackup(db)).toBeUndefined();
-      await createBackup(config, { databaseUrl, redisUrl }, copy, undefined);
+      const { sha256 } = await createBackup(config, { databaseUrl, redisUrl }, copy, undefined);
+      expect(sha256).toBe(
+        createHash('sha256')
+          .update(await readFile(copy))
+          .digest('hex'),
+      );
       expect(await findLastBackup(db)).toEqual({
         ...{ completedAt: expect.any(Date), bytes: (await stat(copy)).size },
         schema: expect.stringMatching(/^\d{4}_.*\.sql$/),

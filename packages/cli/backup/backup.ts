@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
@@ -45,6 +47,13 @@ async function readSecrets(config: Config): Promise<Record<string, string>> {
 /** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when a Redis is unavailable. */
 function countQueuedJobs(redisUrl: string, config: Config): Promise<number | undefined> {
   return countUploadJobs({ ...config, REDIS_URL: redisUrl }, createLogger('silent')).catch(() => undefined);
+}
+
+/** Returns the SHA-256 of a file in hexadecimal. It may be larger than memory, and than the 2 GiB that readFile reads. */
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
 }
 
 /** Returns what must be the same in the original and in its copy. */
@@ -157,9 +166,7 @@ export async function createBackup(
     return {
       file,
       ...{ version: manifest.version, schema },
-      sha256: createHash('sha256')
-        .update(await readFile(file))
-        .digest('hex'),
+      sha256: await hashFile(file),
       rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
       audit: describeAudit(manifest.audit),
       ...{ keys, queued: describeQueued(manifest.queuedJobs), recorded },
