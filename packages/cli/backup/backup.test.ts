@@ -114,6 +114,7 @@ beforeAll(async () => {
   source = await startEmbeddedTimescale({ dataDirectory: join(directory, 'source') });
   await migrate(source.url);
   await grantGroup(source.url, await fillDatabase(source.url));
+  await sqlOn(source.url, 'update installation set cell = 7');
   const config = await testConfig();
   redisUrl = config.REDIS_URL;
   file = join(directory, 'odograph.backup');
@@ -144,6 +145,8 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
         ...{ completedAt: expect.any(Date), bytes: (await stat(copy)).size },
         schema: expect.stringMatching(/^\d{4}_.*\.sql$/),
       });
+      // The cell is that of the database, although the setting of the command is another.
+      expect((await sql`select cell from installation`.execute(db)).rows).toEqual([{ cell: 7 }]);
       // Access through groups is restored, and follows their changes again.
       const access = sql`select role from vehicle_access`;
       expect((await access.execute(db)).rows).toEqual([{ role: 'viewer' }]);

@@ -70,6 +70,14 @@ export function describeAudit(audit: Manifest['audit']): string {
   return faults.length > 0 ? faults.join('; ') : `${entries} entries verified`;
 }
 
+/** Reads the number of the cell; 0 at a schema without cells. */
+async function readCell(client: Client): Promise<number> {
+  const { rows } = await client.query<{ cell: string | null }>(
+    `select to_jsonb(installation) ->> 'cell' as cell from installation`,
+  );
+  return Number(rows[0]?.cell ?? 0);
+}
+
 async function dumpDatabase(
   client: Client,
   db: Database,
@@ -137,7 +145,9 @@ async function writeBackup(
     const dumped = await dumpDatabase(client, db, archive);
     const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';
     await client.query('commit');
-    const manifest = { ...dumped, settings: plainSettings(config), queuedJobs: queuedJobs ?? null };
+    // The database knows its cell, also where a command runs without the setting.
+    const settings = { ...plainSettings(config), CELL: await readCell(client) };
+    const manifest = { ...dumped, settings, queuedJobs: queuedJobs ?? null };
     if (passphrase !== undefined) {
       const secrets = encryptSecrets(await readSecrets(config), passphrase);
       await archive.add('keys.json', Buffer.from(JSON.stringify(secrets)));

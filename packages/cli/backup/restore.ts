@@ -91,7 +91,6 @@ async function restoreDatabase(
     await migrateToBackup(url, client, manifest);
     const audit = await loadTables(client, db, file, manifest);
     const applied = await migrate(url);
-    await client.query('update installation set cell = $1', [manifest.settings['CELL'] ?? 0]);
     return { audit, applied };
   } finally {
     await client.end();
@@ -126,6 +125,9 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
     const audit = await verifyRestored(client, db, manifest);
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
+    const { CELL: cell = 0 } = manifest.settings;
+    // A schema without cells has no such column.
+    if (cell !== 0) await client.query('update installation set cell = $1', [cell]);
     await client.query('update installation set restoring_since = null');
     await client.query('commit');
     return audit;
