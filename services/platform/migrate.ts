@@ -1,5 +1,5 @@
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { checkDatabase, migrateDatabase, migrationSetting, requireCell, StartFailure } from './start-checks.ts';
+import { checkDatabase, migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
 /** The database may start at the same time. */
 const timeoutMs = 30_000;
@@ -14,7 +14,6 @@ async function main(): Promise<void> {
   const applied = await migrateDatabase(setting, url, (name) =>
     process.stderr.write(`migration ${name} is waiting for locks\n`),
   );
-  await requireCell(url, config.CELL);
   process.stdout.write(`${JSON.stringify({ applied })}\n`);
 }
 
