@@ -221,6 +221,33 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toEqual(before);
   });
 
+  it('remain after their readings were archived, and late readings since then are segmented as ever', async () => {
+    const drive = new Drive();
+    // Too few readings for checkpoints: a late reading has the whole history segmented again.
+    drive.go(1200).park(5000).go(1200).park(5000);
+    const archived = drive.readings.length;
+    const archivedUntil = drive.readings.at(-1)?.timeMicroseconds ?? 0;
+    drive.go(1200).park(5000).go(1200).park(5000);
+    const late = drive.readings.splice(archived + 20, 10);
+    const vehicle = await createVehicle(db, application);
+    await store(vehicle, drive.readings);
+    await workOff(vehicle);
+    const before = await stored(vehicle);
+    expect(before).toHaveLength(4);
+    await sql`delete from reading where vehicle_id = ${vehicle.id}::integer
+      and time <= timestamptz 'epoch' + ${archivedUntil}::bigint * interval '1 microsecond'`.execute(db);
+    const ofArchive = drive.readings.slice(10, 12);
+    await store(vehicle, ofArchive);
+    await workOff(vehicle);
+    expect(await stored(vehicle)).toEqual(before);
+    await store(vehicle, late);
+    await workOff(vehicle);
+    const all = [...drive.readings, ...late].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
+    const after = await stored(vehicle);
+    expect(after.map(withoutId)).toEqual(segmentTrips(all));
+    expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
   it('are not created for a deleted vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     await store(vehicle, new Drive().go(600).park().readings);

@@ -11,7 +11,7 @@ import type { TouchedInterval } from './trip-work.ts';
 export interface SegmentLimits {
   /** Readings segmented in one turn; the rest waits for the next. */
   readings: number;
-  /** Earlier readings may have been dropped, so trips before it are not recomputed; null without retention. */
+  /** Checkpoints before it are deleted, because their readings are dropped; null without retention. */
   horizonMicroseconds: number | null;
 }
 
@@ -55,18 +55,22 @@ function takePage(run: Run, page: readonly TripReading[]): void {
   run.readings += page.length;
 }
 
-/** Finds the checkpoint from which to segment readings from a time on. */
+/** Where segmentation starts. */
+interface Start extends Checkpoint {
+  /** Whether it is the end of a trip that stays as it is; the reading that ended it may begin the next trip. */
+  isEndOfKept?: true;
+}
+
+/** Finds where to start so that readings from a time on are segmented, but no trip that ended until `keptUntil`. */
 async function findStart(
   db: Database,
   vehicleId: number,
   fromMicroseconds: number,
-  horizon: number | null,
-): Promise<Checkpoint | undefined> {
+  keptUntil: number | undefined,
+): Promise<Start | undefined> {
   const before = await findCheckpoint(db, vehicleId, 'before', fromMicroseconds);
-  if (horizon === null || (before && before.timeMicroseconds >= horizon)) return before;
-  return (
-    (await findCheckpoint(db, vehicleId, 'after', horizon)) ?? (await findCheckpoint(db, vehicleId, 'before', afterAll))
-  );
+  if (keptUntil === undefined || (before && before.timeMicroseconds >= keptUntil)) return before;
+  return { timeMicroseconds: keptUntil, state: noReadings(), readings: 0, isNewest: false, isEndOfKept: true };
 }
 
 async function continueRun(
@@ -103,16 +107,19 @@ async function storeRun(
   run: Run,
   end: RunEnd,
   [after, firstCheckpoint]: [afterMicroseconds: number, firstReplacedCheckpoint: number],
-): Promise<void> {
+  followsState: boolean,
+): Promise<number | undefined> {
   const until = end.kind === 'end' ? afterAll : run.cursor;
   const open = end.kind === 'end' || (end.kind === 'paused' && end.atHead);
-  const replaced = { afterMicroseconds: after, untilMicroseconds: until, open };
-  await replaceTrips(db, vehicleId, replaced, [...run.found, ...openTripOf(run, end)]);
+  const replaced = { afterMicroseconds: after, untilMicroseconds: until, open, followsState };
+  const endOfKept = await replaceTrips(db, vehicleId, replaced, [...run.found, ...openTripOf(run, end)]);
+  if (endOfKept !== undefined) return endOfKept;
   if (end.kind !== 'met') saveCheckpoint(run);
   const last = end.kind === 'met' ? until - 1 : until;
   const interval = { afterMicroseconds: firstCheckpoint - 1, untilMicroseconds: last };
   const checkpoints = run.checkpoints.filter(({ timeMicroseconds }) => timeMicroseconds <= last);
   await replaceCheckpoints(db, vehicleId, interval, checkpoints);
+  return undefined;
 }
 
 const reachingBeyond = (touched: readonly TouchedInterval[], time: number): TouchedInterval[] =>
@@ -128,27 +135,38 @@ function restAfter(run: Run, end: RunEnd, touched: readonly TouchedInterval[]): 
   return [{ fromMicroseconds: next, untilMicroseconds: next }, ...rest];
 }
 
-/** Segments from a checkpoint on and stores the result. @returns the remaining intervals and the readings used */
+interface RunResult {
+  /** The intervals that remain. */
+  rest: readonly TouchedInterval[];
+  /** The readings used. */
+  readings: number;
+  /** When a trip ended that cannot be computed again. Nothing was stored then; the next run starts there. */
+  keptUntil?: number;
+}
+
+/** Segments from a checkpoint on and stores the result. */
 async function runFrom(
   db: Database,
   vehicleId: number,
-  start: Checkpoint | undefined,
+  start: Start | undefined,
   touched: readonly TouchedInterval[],
   budget: number,
-): Promise<{ rest: TouchedInterval[]; readings: number }> {
+): Promise<RunResult> {
   const after = start?.timeMicroseconds ?? beforeAll;
   // The newest checkpoint is a marker of progress and is replaced, unless enough readings precede it.
   const isKept = start !== undefined && (!start.isNewest || isWorthKeeping(start.state, start.readings));
   const run: Run = {
     state: start?.state ?? noReadings(),
-    cursor: after,
+    cursor: start?.isEndOfKept ? after - 1 : after,
     readings: 0,
     sinceCheckpoint: isKept ? 0 : (start?.readings ?? 0),
     checkpoints: [],
     found: [],
   };
-  const end = await continueRun(db, vehicleId, run, { budget, isAtHead: start?.isNewest ?? false });
-  await storeRun(db, vehicleId, run, end, [after, isKept ? after + 1 : after]);
+  const isAtHead = start?.isNewest ?? false;
+  const end = await continueRun(db, vehicleId, run, { budget, isAtHead });
+  const keptUntil = await storeRun(db, vehicleId, run, end, [after, isKept ? after + 1 : after], isAtHead);
+  if (keptUntil !== undefined) return { rest: touched, readings: 0, keptUntil };
   return { rest: restAfter(run, end, touched), readings: run.readings };
 }
 
@@ -167,13 +185,15 @@ export async function resegment(
 ): Promise<TouchedInterval[]> {
   let rest = [...touched];
   let budget = readings;
+  let keptUntil: number | undefined;
   for (let first = rest[0]; first && budget > 0; first = rest[0]) {
-    const start = await findStart(db, vehicleId, first.fromMicroseconds, horizonMicroseconds);
+    const start = await findStart(db, vehicleId, first.fromMicroseconds, keptUntil);
     rest = reachingBeyond(rest, start?.timeMicroseconds ?? beforeAll);
     if (rest.length === 0) break;
     const run = await runFrom(db, vehicleId, start, rest, budget);
-    rest = run.rest;
+    rest = [...run.rest];
     budget -= Math.max(1, run.readings);
+    keptUntil = run.keptUntil ?? keptUntil;
   }
   if (horizonMicroseconds !== null) await deleteOldCheckpoints(db, vehicleId, horizonMicroseconds);
   return rest;

@@ -62,6 +62,8 @@ export interface ReplacedTrips {
   untilMicroseconds: number;
   /** Whether to replace the open trip, too. */
   open: boolean;
+  /** Whether they continue the newest state: then their earlier readings are not needed. */
+  followsState: boolean;
 }
 
 type TripRow = ReturnType<typeof toRow>;
@@ -118,24 +120,55 @@ async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow
       ends_known_at = excluded.ends_known_at, ${replacedFacts}`.execute(db);
 }
 
-/** Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten. */
+/** Finds when the last of these trips whose first reading was archived or dropped ended; undefined without such a trip. */
+async function findEndOfKept(db: Database, vehicleId: number, trips: readonly TripRow[]): Promise<number | undefined> {
+  const starts = trips.map(({ startMicroseconds }) => startMicroseconds);
+  if (starts.length === 0) return undefined;
+  // With the bounds, the planner excludes the chunks of other times.
+  const { rows } = await sql<{ us: number }>`select (extract(epoch from time) * 1000000)::bigint as us from reading
+    where vehicle_id = ${vehicleId} and time >= ${instant(Math.min(...starts))} and time <= ${instant(Math.max(...starts))}
+      and time = any(array(select timestamptz 'epoch' + us * interval '1 microsecond' from unnest(${starts}::bigint[]) as us))`.execute(
+    db,
+  );
+  const found = new Set(rows.map(({ us }) => us));
+  const ends = trips.flatMap((one) => (found.has(one.startMicroseconds) ? [] : [one.ends_known_us]));
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+/**
+ * Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten.
+ * @returns when a trip ended that cannot be computed again, because its readings were archived or dropped; nothing is replaced
+ *   then. Undefined otherwise
+ */
 export async function replaceTrips(
   db: Database,
   vehicleId: number,
   replaced: ReplacedTrips,
   found: readonly FoundTrip[],
-): Promise<void> {
+): Promise<number | undefined> {
   const olds = await findReplaced(db, vehicleId, replaced);
   const ranges = found.map((one) => ({ ...one.trip, found: one }));
   const matches = matchTrips(olds, ranges);
+  const equal = new Set<TripRow>();
   const remaining = new Set<string>();
   const rows = ranges.flatMap((range) => {
     const old = matches.get(range);
     const row = toRow(old?.id ?? randomUUID(), range.found);
     remaining.add(row.id);
-    return isDeepStrictEqual(row, { ...old }) ? [] : [row];
+    if (!old || !isDeepStrictEqual(row, { ...old })) return [row];
+    equal.add(old);
+    return [];
   });
+  if (!replaced.followsState) {
+    const endOfKept = await findEndOfKept(
+      db,
+      vehicleId,
+      olds.filter((old) => !equal.has(old)),
+    );
+    if (endOfKept !== undefined) return endOfKept;
+  }
   const removed = olds.map(({ id }) => id).filter((id) => !remaining.has(id));
   if (removed.length > 0) await sql`delete from trip where id = any(${removed}::uuid[])`.execute(db);
   await writeRows(db, vehicleId, rows);
+  return undefined;
 }
