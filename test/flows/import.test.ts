@@ -168,17 +168,28 @@ describe('odograph import', () => {
     });
   });
 
-  it('continues where it was interrupted', async () => {
+  it('continues where it was interrupted, or begins again with other options or at another server', async () => {
     const path = await writeHistory('interrupted.ndjson', 'its size and time identify it');
-    const api = createAdminApi(platform.httpUrl, async () => ({ authorization: `Bearer ${testAdminToken}` }));
+    const apiOf = (url: string) => createAdminApi(url, async () => ({ authorization: `Bearer ${testAdminToken}` }));
     const targets = { vehicleId: vehicle.id, devices: new Map<string, string>() };
     async function* rows(end: number) {
       for (let line = 1; line <= end; line += 1) yield { line, reading: { timestamp: 1_714_550_400 + line } };
       if (end < 2500) throw new Error('the disk is gone');
     }
-    await expect(importHistory(api, path, rows(1700), targets, () => undefined)).rejects.toThrow('the disk is gone');
-    const summary = await importHistory(api, path, rows(2500), targets, () => undefined);
+    const importRows = (end: number, options: object, url = platform.httpUrl) =>
+      importHistory(apiOf(url), { path, rows: rows(end), options }, targets, () => undefined);
+    const options = { format: 'csv', map: 'time=when' };
+    await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
+    const summary = await importRows(2500, options);
     expect(summary).toEqual({ rows: 2500, accepted: 2500, faults: 0, resumedAt: 1000 });
+    // The first rows lack the column that was not named before.
+    await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
+    const other = await importRows(2500, { ...options, map: 'time=when,latitude=lat' });
+    expect(other).toEqual({ rows: 2500, accepted: 2500, faults: 0, resumedAt: 0 });
+    // What one server has says nothing of another one.
+    await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
+    const elsewhere = platform.httpUrl.replace('127.0.0.1', 'localhost');
+    expect(await importRows(2500, options, elsewhere)).toMatchObject({ resumedAt: 0 });
     await historyOf(vehicle, 2500);
   });
 

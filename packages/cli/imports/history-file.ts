@@ -75,12 +75,13 @@ function readRows(path: string, { format, map, encoding = 'utf-8' }: HistoryFile
 export async function importHistoryFile(
   api: AdminApi,
   path: string,
-  file: HistoryFile,
+  options: HistoryFile,
   { deviceMap, ...target }: Omit<ImportTargets, 'devices'> & { readonly deviceMap: string | undefined },
 ) {
   const targets = { ...target, devices: await readDeviceMap(deviceMap) };
   let shownMs = performance.now();
-  return importHistory(api, path, describeFaults(path, readRows(path, file)), targets, (progress) => {
+  const file = { path, rows: describeFaults(path, readRows(path, options)), options };
+  return importHistory(api, file, targets, (progress) => {
     if (performance.now() - shownMs < progressMs) return;
     shownMs = performance.now();
     process.stderr.write(`${progress.rows} rows, ${progress.accepted} accepted, ${progress.faults} at fault\n`);

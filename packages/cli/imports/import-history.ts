@@ -21,6 +21,14 @@ export interface ImportSummary extends ImportProgress {
   readonly report?: string;
 }
 
+/** A file with the rows that were read from it. */
+interface ReadFile {
+  readonly path: string;
+  readonly rows: AsyncIterable<HistoryRow>;
+  /** How they were read, such as the columns and the encoding: an import that reads them in another way does not continue. */
+  readonly options: object;
+}
+
 /** How long the platform may be unreachable or overloaded before the import gives up. */
 const timeoutMs = 600_000;
 
@@ -31,12 +39,11 @@ const timeoutMs = 600_000;
  */
 export async function importHistory(
   api: AdminApi,
-  path: string,
-  rows: AsyncIterable<HistoryRow>,
+  { path, rows, options }: ReadFile,
   targets: ImportTargets,
   onProgress: (progress: ImportProgress) => void,
 ): Promise<ImportSummary> {
-  const state = await openState(path, targets);
+  const state = await openState(path, { server: api.url, ...targets, devices: [...targets.devices], options });
   const progress = await sendRows({
     ...{ rows, targets, done: state.progress },
     post: (request) => post(api, request),
@@ -53,10 +60,11 @@ export async function importHistory(
 
 const reportOf = (path: string): string => `${path}.faults.csv`;
 
-async function openState(path: string, targets: ImportTargets) {
+/** @param command what must be the same for the import to continue */
+async function openState(path: string, command: object) {
   const file = `${path}.import.json`;
   const { size, mtimeMs } = await stat(path);
-  const identity = JSON.stringify([size, mtimeMs, { ...targets, devices: [...targets.devices] }]);
+  const identity = JSON.stringify([size, mtimeMs, command]);
   const key = createHash('sha256').update(identity).digest('hex');
   const stored: unknown = JSON.parse(await readFile(file, 'utf8').catch(() => '{}'));
   const { key: storedKey, ...known } = stored as Partial<ImportProgress> & { key?: string };
