@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueuedUpload } from '@odograph/contracts/queues';
@@ -12,6 +13,7 @@ import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { gatewayService } from '../service.ts';
 
@@ -300,6 +302,29 @@ describe('a sender', () => {
     // The uploads that were held have filled the queue again.
     await own.drain();
     await eventually(async () => expect((await post(1, 50_000)).status).toBe(200));
+  });
+
+  it('that disconnects before it is authenticated leaves no memory held', async () => {
+    const { secret } = await sourceOf('flespi');
+    const isWaiting = async (): Promise<void> => {
+      const { rows } = await sql`select from pg_stat_activity where wait_event_type = 'Lock'
+        and datname = current_database() and query like '%from source join application%'`.execute(platform.db);
+      expect(rows).not.toEqual([]);
+    };
+    await platform.db.transaction().execute(async (transaction) => {
+      await sql`lock table source in access exclusive mode`.execute(transaction);
+      const headers = { ...bearer(secret), 'content-length': '100000' };
+      const sent = request(new URL('/in/flespi', platform.httpUrl), { method: 'POST', headers });
+      sent.on('error', () => undefined).flushHeaders();
+      await eventually(isWaiting);
+      sent.destroy();
+      // Answered after the end of the connection was noticed.
+      await fetch(new URL('/health', platform.httpUrl));
+    });
+    expect((await send('/in/flespi', { body: messagesOf('a'), headers: bearer(secret) })).status).toBe(200);
+    await eventually(async () =>
+      expect(await platform.metrics.getSingleMetricAsString('odograph_gateway_held_bytes')).toMatch(/ 0$/),
+    );
   });
 
   it('gets 503 while Redis is unavailable and 200 once it is back, and nothing is acknowledged in between', async () => {

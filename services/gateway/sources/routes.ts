@@ -134,8 +134,10 @@ async function admit(
   if (!options.held.reserve(heldBytes)) {
     throw new Failure('OVERLOADED', 'too many requests wait to be stored', { retryAfterSeconds });
   }
-  // Also when the sender disconnects, which ends a request without an answer.
-  reply.raw.once('close', () => options.held.release(heldBytes));
+  const release = (): void => options.held.release(heldBytes);
+  // Also when the sender disconnects, which ends a request without an answer; it may have done so meanwhile.
+  if (reply.raw.closed) release();
+  else reply.raw.once('close', release);
 }
 
 /** Reads the secret of a request: a bearer token, basic authentication or, where a URL is all there is, its query. */
