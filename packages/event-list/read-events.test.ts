@@ -8,7 +8,14 @@ import { type Kysely, sql } from 'kysely';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { type EventCursor, formatCursor, parseCursor } from './cursor.ts';
 import { awaitEvents, readAllEvents, typesOf } from './event-list.fixture.ts';
-import { findEventCursorAt, findEventHead, type PlatformEvent, readEvents, readEventsOf } from './read-events.ts';
+import {
+  findEvent,
+  findEventCursorAt,
+  findEventHead,
+  type PlatformEvent,
+  readEvents,
+  readEventsOf,
+} from './read-events.ts';
 
 let application: TestApplication;
 let vehicle: TestVehicle;
@@ -101,6 +108,19 @@ describe('the list of events', () => {
     await endCommand(id, 'acknowledged', trx);
     await trx.rollback().execute();
     expect(await read()).toEqual([]);
+  });
+
+  it('finds each event by its id, also among others of one transaction', async () => {
+    const ids = [await insertCommand(), await insertCommand()];
+    await db.transaction().execute(async (trx) => {
+      for (let count = 0; count < 2; count += 1) await storeReading(trx);
+      for (const id of ids) await endCommand(id, 'acknowledged', trx);
+    });
+    const events = await read();
+    expect(events).toHaveLength(4);
+    for (const event of events) expect(await findEvent(db, application.id, event)).toEqual(event);
+    await sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`.execute(db);
+    for (const event of events) expect(await findEvent(db, application.id, event)).toBeUndefined();
   });
 
   it('continues behind any of its events, and gives an event the same id each time', async () => {

@@ -10,7 +10,7 @@ import { isoTime } from '@odograph/database/iso-time';
 import type { Tables } from '@odograph/database/tables';
 import { showTrip, type TripRow, tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type EventCursor, formatCursor, isBefore, requireKept, startOf } from './cursor.ts';
+import { type EventCursor, formatCursor, isBefore, parseCursor, requireKept, startOf } from './cursor.ts';
 import { type Entries, type EventRow, type ReadingEvent, readReadings, readRows } from './entries.ts';
 import { feedHorizon, findFeedState } from './reading-changes.ts';
 
@@ -233,6 +233,24 @@ async function writeEntries(
     const json = `${JSON.stringify(head).slice(0, -1)},"data":${data}}`;
     return [{ id, type, time, vehicleId, cursor, json }];
   });
+}
+
+/**
+ * Reads an event of an application as it is now.
+ * @returns undefined for one that is no longer shown: its content was deleted or became private
+ * @throws Failure as readEvents
+ */
+export async function findEvent(
+  db: Kysely<Tables>,
+  applicationId: number,
+  { id, type }: Pick<PlatformEvent, 'id' | 'type'>,
+): Promise<PlatformEvent | undefined> {
+  // The cursor behind an event is its id; the one right before it makes it the first of a page.
+  const { event, vehicleId, ...cursor } = parseCursor(id);
+  const after =
+    event > 0n ? { ...cursor, vehicleId, event: event - 1n } : { ...cursor, vehicleId: vehicleId - 1, event };
+  const { events } = await readEvents(db, { applicationId, after, limit: 1, types: new Set([type]) });
+  return events.find((one) => one.id === id);
 }
 
 /** Finds the cursor behind everything that is stored now. What running transactions store comes behind it. */

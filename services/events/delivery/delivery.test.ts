@@ -247,6 +247,27 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
   });
 
+  it('is sent again on request although many events of other vehicles precede it', async () => {
+    let isRefused = true;
+    const receiver = await receive(({ event }, response) => {
+      if (isRefused && event.vehicleId === vehicle?.id) response.statusCode = 400;
+    });
+    const { id } = await register(receiver);
+    await end(vehicle, 1);
+    await end(otherVehicle, 30);
+    await end(vehicle, 1, 1);
+    await awaitAccepted(receiver, otherVehicle, range(30));
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ waitingVehicles: 1 }), waitMs);
+    aheadMs = 3 * day + 60_000;
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 2 }), waitMs);
+    const { deadLetters } = (await api.get(`/v1/x/webhooks/${id}/dead-letters`)).body;
+    isRefused = false;
+    const eventIds = deadLetters.map(({ eventId }: { eventId: string }) => eventId);
+    expect((await api.post(`/v1/x/webhooks/${id}/replay`, { eventIds })).body).toEqual({ deadLetters: 2 });
+    await awaitAccepted(receiver, vehicle, [0, 1]);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
+  });
+
   it('becomes a dead letter with all as old while the receiver is down, and a replay from a time sends all again', async () => {
     let isDown = true;
     const receiver = await receive((_received, response) => {

@@ -260,13 +260,11 @@ export async function countDeadLetters(db: Database, webhookId: string): Promise
 export interface RequestedReplay {
   readonly eventId: string;
   readonly type: EventType;
-  readonly vehicleId: number | null;
-  readonly position: string;
 }
 
 /** Finds the dead letters to be sent again, in the order of the requests. */
 export async function findRequestedReplays(db: Database, webhookId: string): Promise<RequestedReplay[]> {
-  const { rows } = await sql<RequestedReplay>`select event_id as "eventId", type, vehicle_id as "vehicleId", position
+  const { rows } = await sql<RequestedReplay>`select event_id as "eventId", type
     from webhook_dead_letter where webhook_id = ${webhookId} and replay_requested_at is not null
     order by replay_requested_at, occurred_at, event_id`.execute(db);
   return rows;

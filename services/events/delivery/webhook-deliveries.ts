@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseCursor } from '@odograph/event-list/cursor';
-import { findEventHeads, readEvents } from '@odograph/event-list/read-events';
+import { Failure } from '@odograph/contracts/failures';
+import { findEvent, findEventHeads } from '@odograph/event-list/read-events';
 import { openNotifier } from '../notifications/notifier.ts';
 import { resealPushKey } from '../notifications/push-key.ts';
 import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from './context.ts';
@@ -180,14 +180,12 @@ async function replayOne(
   { db, metrics, clock, logger }: DeliveryContext,
   { id, applicationId }: queries.DeliveredWebhook,
   post: PostEvent,
-  { eventId, type, vehicleId, position }: queries.RequestedReplay,
+  { eventId, type }: queries.RequestedReplay,
 ): Promise<string | undefined> {
-  const ofVehicle = vehicleId === null ? {} : { vehicleIds: [vehicleId] };
-  const after = parseCursor(position);
-  const page = await readEvents(db, { applicationId, after, limit: 1, types: new Set([type]), ...ofVehicle }).catch(
-    () => undefined,
-  );
-  const event = page?.events.find((one) => one.id === eventId);
+  const event = await findEvent(db, applicationId, { id: eventId, type }).catch((error: unknown) => {
+    if (error instanceof Failure && error.details.reason === 'EXPIRED') return undefined;
+    throw error;
+  });
   if (!event) {
     logger.info({ webhookId: id, eventId }, 'dead letter dropped: its event is no longer in the list');
     return undefined;
