@@ -10,7 +10,9 @@ import {
 } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRule, raiseAlarm } from '../notifications/notifications.fixture.ts';
 import { createEventService } from '../service.ts';
 import { type Answer, endCommands, numbersOf, startReceiver, type TestReceiver, verify } from '../webhooks.fixture.ts';
 
@@ -83,6 +85,34 @@ describe('a delivery', { timeout: 2 * waitMs }, () => {
     await end(vehicle, 2);
     await awaitAccepted(receiver, vehicle, [0, 1]);
     expect(receiver.received).toHaveLength(2);
+  });
+});
+
+describe('an event that waits to be sent', { timeout: 2 * waitMs }, () => {
+  it('is sent without what became private meanwhile', async () => {
+    let answer: () => void = () => undefined;
+    const isAnswered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const receiver = await receive(() => isAnswered);
+    await register(receiver, { types: ['alarm.raised'] });
+    const ruleId = await createRule(platform.db, application.id);
+    const alarmIds: string[] = [];
+    await platform.db.transaction().execute(async (trx) => {
+      for (const one of range(3)) alarmIds[one] = await raiseAlarm(trx, ruleId, vehicle ?? Object.create(null));
+    });
+    await eventually(async () => expect(receiver.received).toHaveLength(1), waitMs);
+    await sql`update alarm set latitude = null, longitude = null where id = ${alarmIds[2]}`.execute(platform.db);
+    await sql`delete from alarm where id = ${alarmIds[1]}`.execute(platform.db);
+    aheadMs = 60_000;
+    answer();
+    const locations = () => new Map(receiver.received.map(({ event: { data } }) => [data['id'], data['location']]));
+    await eventually(async () => expect(locations().has(alarmIds[2])).toBe(true), waitMs);
+    const shown = expect.objectContaining({ latitude: 48.85661 });
+    expect([...locations()]).toEqual([
+      [alarmIds[0], shown],
+      [alarmIds[2], undefined],
+    ]);
   });
 });
 

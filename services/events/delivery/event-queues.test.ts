@@ -24,7 +24,7 @@ class Model {
     this.#read += added.length;
     this.#open.push(...added);
     const events = added.map(({ number, vehicle }) => eventAt(number, vehicle));
-    this.window.add({ events, next: at(this.#read), more: false }, () => false);
+    this.window.add({ events, next: at(this.#read), more: false }, new Date(0), () => false);
   }
 
   finish(vehicle: VehicleKey, isAll: boolean): void {

@@ -11,8 +11,15 @@ export interface WindowEntry {
   readonly event: PlatformEvent;
   /** The cursor right before it. */
   readonly before: EventCursor;
+  readonly readAt: Date;
   isDone: boolean;
 }
+
+/** Content that was read longer ago is read again before it is sent: privacy or a purge may have changed it. */
+const maxContentAgeMs = 10_000;
+
+export const isStale = (readAt: Date, now: Date): boolean =>
+  Math.abs(now.getTime() - readAt.getTime()) > maxContentAgeMs;
 
 /**
  * The events that were read ahead of the cursor. Each vehicle has its own queue; the cursor moves over events only in the order of
@@ -48,10 +55,10 @@ export class EventWindow {
    * @param isRetrying whether the events of a vehicle are left to its retries
    * @returns the vehicles of the other events
    */
-  add({ events, next }: EventPage, isRetrying: (vehicle: VehicleKey) => boolean): Set<VehicleKey> {
+  add({ events, next }: EventPage, readAt: Date, isRetrying: (vehicle: VehicleKey) => boolean): Set<VehicleKey> {
     const added = new Set<VehicleKey>();
     for (const event of events) {
-      const entry = { event, before: this.#readUntil, isDone: isRetrying(event.vehicleId) };
+      const entry = { event, before: this.#readUntil, readAt, isDone: isRetrying(event.vehicleId) };
       this.#readUntil = event.cursor;
       this.#entries.push(entry);
       if (entry.isDone) continue;
@@ -111,13 +118,20 @@ const horizonDelayMs = 250;
 /** Reads events of the webhook's application. */
 export type ReadPage = (request: Omit<EventRequest, 'applicationId'>) => Promise<EventPage>;
 
+/** Events of a vehicle that were read and not attempted yet, and the cursor behind them. */
+interface RetryPage {
+  readonly events: PlatformEvent[];
+  readonly next: EventCursor;
+  readonly readAt: Date;
+}
+
 /**
  * The vehicles whose next event failed. Each has its own cursor, from which its events are read again when an attempt is due, until
  * it has caught up with the window.
  */
 export class VehicleRetries {
   readonly #retries: Map<VehicleKey, Retry>;
-  readonly #pages = new Map<VehicleKey, { events: PlatformEvent[]; next: EventCursor }>();
+  readonly #pages = new Map<VehicleKey, RetryPage>();
   readonly #types: ReadonlySet<EventType>;
   readonly #read: ReadPage;
   readonly #progress: ProgressLog;
@@ -179,8 +193,7 @@ export class VehicleRetries {
     for (;;) {
       const retry = this.#retries.get(vehicle);
       if (!retry) return undefined;
-      const page = this.#pages.get(vehicle) ?? (await this.#readPage(vehicle, retry.cursor));
-      this.#pages.set(vehicle, page);
+      const page = await this.#findPage(vehicle, retry.cursor, now);
       const [event] = page.events;
       const hasCaughtUp = event ? isBefore(readUntil(), event.cursor) : !isBefore(page.next, readUntil());
       if (hasCaughtUp) {
@@ -243,6 +256,14 @@ export class VehicleRetries {
     this.#retries.delete(vehicle);
     this.#pages.delete(vehicle);
     this.#progress.retryChanged(vehicle, undefined);
+  }
+
+  async #findPage(vehicle: VehicleKey, after: EventCursor, now: Date): Promise<RetryPage> {
+    const known = this.#pages.get(vehicle);
+    if (known && !isStale(known.readAt, now)) return known;
+    const page = { ...(await this.#readPage(vehicle, after)), readAt: now };
+    this.#pages.set(vehicle, page);
+    return page;
   }
 
   async #readPage(vehicle: VehicleKey, after: EventCursor) {

@@ -4,12 +4,13 @@ import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import {
   type EventHeads,
   type EventPage,
+  findEvent,
   findEventCursorAt,
   type PlatformEvent,
   readEvents,
 } from '@odograph/event-list/read-events';
-import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent, SlotUser } from './context.ts';
-import { EventWindow, type ReadPage, VehicleRetries } from './event-queues.ts';
+import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent, SelectEvents, SlotUser } from './context.ts';
+import { EventWindow, isStale, type ReadPage, VehicleRetries, type WindowEntry } from './event-queues.ts';
 import { deadLetterAfterMs, ReceiverState } from './health.ts';
 import { ProgressLog } from './progress.ts';
 import { countDeadLetters, type DeadLetter, type DeliveredWebhook, type VehicleKey } from './queries.ts';
@@ -53,6 +54,7 @@ export class WebhookDelivery implements SlotUser {
   readonly #types: ReadonlySet<EventType>;
   readonly #list: FollowedList;
   readonly #read: FollowedList['read'];
+  readonly #select: SelectEvents;
   readonly #window: EventWindow;
   readonly #retries: VehicleRetries;
   readonly #receiver: ReceiverState;
@@ -77,7 +79,8 @@ export class WebhookDelivery implements SlotUser {
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
     const followed = { applicationId, types, ...(vehicleIds && webhook.url !== undefined && { vehicleIds }) };
-    const selectFrom = async (page: EventPage) => (select ? { ...page, events: await select(page.events) } : page);
+    this.#select = select ?? (async (events) => events);
+    const selectFrom = async (page: EventPage) => ({ ...page, events: await this.#select(page.events) });
     this.#list = context.lists.follow(followed);
     this.#read = async (after) => selectFrom(await this.#list.read(after));
     this.#window = new EventWindow(webhook.cursor);
@@ -206,12 +209,26 @@ export class WebhookDelivery implements SlotUser {
   async #deliver(vehicle: VehicleKey): Promise<void> {
     const entry = this.#window.firstOf(vehicle);
     if (!entry) return;
-    const attempt = await this.#attempt(entry.event, 1);
+    const event = await this.#findCurrent(entry);
+    // restart() was called meanwhile.
+    if (this.#window.firstOf(vehicle) !== entry) return;
+    if (!event) return this.#window.finish(entry);
+    const attempt = await this.#attempt(event, 1);
     if (isDone(attempt)) return this.#window.finish(entry);
     if (this.#isGone) return;
     this.#retries.add(vehicle, entry.before, attempt, this.#context.clock());
     this.#window.finishAll(vehicle);
     await this.#expireEvents(attempt);
+  }
+
+  /** Finds the content of an event, which may have waited during a pause. @returns undefined for one that is hidden since */
+  async #findCurrent({ event, readAt }: WindowEntry): Promise<PlatformEvent | undefined> {
+    const { db, clock, failures } = this.#context;
+    if (!isStale(readAt, clock())) return event;
+    const found = await findEvent(db, this.applicationId, event);
+    const [current] = await this.#select(found ? [found] : []);
+    failures.succeeded('reading');
+    return current;
   }
 
   async #retry(vehicle: VehicleKey): Promise<void> {
@@ -288,12 +305,12 @@ export class WebhookDelivery implements SlotUser {
     this.#isReading = true;
     try {
       this.#hasNews = false;
-      const after = this.#window.readUntil;
+      const [after, readAt] = [this.#window.readUntil, this.#context.clock()];
       const page = await this.#read(after);
       this.#context.failures.succeeded('reading');
       // restart() was called meanwhile.
       if (this.#window.readUntil !== after) return this.#onNews();
-      const vehicles = this.#window.add(page, (vehicle) => this.#retries.has(vehicle));
+      const vehicles = this.#window.add(page, readAt, (vehicle) => this.#retries.has(vehicle));
       this.#progress.cursorMoved();
       for (const vehicle of vehicles) this.#markReady(vehicle);
       if (page.more) this.#hasNews = true;
