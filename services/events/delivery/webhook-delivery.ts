@@ -62,6 +62,8 @@ export class WebhookDelivery implements SlotUser {
   /** Vehicles with an event to deliver and none in flight. */
   readonly #ready = new Set<VehicleKey>();
   readonly #busy = new Set<VehicleKey>();
+  /** Vehicles whose last attempt ended with a failure to read. */
+  readonly #unread = new Set<VehicleKey>();
   #hasNews = true;
   #isReading = false;
   #isStopped = false;
@@ -136,6 +138,8 @@ export class WebhookDelivery implements SlotUser {
   /** Starts due attempts, and saves the progress. @returns false when the webhook must be loaded again, or is disabled */
   async tick(): Promise<boolean> {
     for (const vehicle of this.#retries.dueAt(this.#context.clock())) this.#markReady(vehicle);
+    for (const vehicle of this.#unread) this.#markIfDue(vehicle);
+    this.#unread.clear();
     this.#pump();
     this.#receiver.adjust(this.#ready.size > 0);
     await this.#save(false);
@@ -193,17 +197,29 @@ export class WebhookDelivery implements SlotUser {
   #start(vehicle: VehicleKey): void {
     this.#ready.delete(vehicle);
     this.#busy.add(vehicle);
-    const work = this.#retries.has(vehicle) ? this.#retry(vehicle) : this.#deliver(vehicle);
-    work
-      .catch((error: unknown) => (this.#isAbandoned ? undefined : this.#onReadFailure(error)))
-      .finally(() => {
-        this.#busy.delete(vehicle);
-        const retry = this.#retries.get(vehicle);
-        const isDue = retry ? retry.nextAttemptAt <= this.#context.clock() : this.#window.firstOf(vehicle);
-        if (isDue) this.#markReady(vehicle);
-        this.#context.slots.release(this);
-        this.#pump();
-      });
+    void this.#work(vehicle);
+  }
+
+  async #work(vehicle: VehicleKey): Promise<void> {
+    let isRead = true;
+    try {
+      await (this.#retries.has(vehicle) ? this.#retry(vehicle) : this.#deliver(vehicle));
+    } catch (error) {
+      isRead = false;
+      if (!this.#isAbandoned) await this.#onReadFailure(error);
+    }
+    this.#busy.delete(vehicle);
+    // In an outage reads fail at once, so the next tick tries again.
+    if (isRead) this.#markIfDue(vehicle);
+    else this.#unread.add(vehicle);
+    this.#context.slots.release(this);
+    if (isRead) this.#pump();
+  }
+
+  #markIfDue(vehicle: VehicleKey): void {
+    const retry = this.#retries.get(vehicle);
+    const isDue = retry ? retry.nextAttemptAt <= this.#context.clock() : this.#window.firstOf(vehicle);
+    if (isDue) this.#markReady(vehicle);
   }
 
   async #deliver(vehicle: VehicleKey): Promise<void> {
@@ -325,14 +341,17 @@ export class WebhookDelivery implements SlotUser {
     this.#pump();
   }
 
-  /** When the next events were deleted, or after a restore, continues with the oldest that may not be delivered. */
+  /** When the next events were deleted, or after a restore, continues with the oldest that may not be delivered. Never throws. */
   async #onReadFailure(error: unknown): Promise<void> {
     const { db, failures, metrics, logger } = this.#context;
     if (!(error instanceof Failure) || error.details.reason !== 'EXPIRED') return failures.failed('reading', error);
+    const savedAt = new Date(this.#webhook.cursorSavedAt.getTime() - 60_000);
+    const cursor = await findEventCursorAt(db, this.applicationId, savedAt).catch((failure: unknown) =>
+      failures.failed('reading', failure),
+    );
+    if (!cursor) return;
     metrics.lostCursors.inc();
     logger.warn({ webhookId: this.#webhook.id }, 'next events no longer in the list; continuing with the oldest kept');
-    const savedAt = new Date(this.#webhook.cursorSavedAt.getTime() - 60_000);
-    const cursor = await findEventCursorAt(db, this.applicationId, savedAt);
     this.#retries.moveAllTo(cursor);
     this.#restart(cursor);
   }
