@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventService } from '@odograph/events/service';
 import { childEnvironment } from '@odograph/runtime/config';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
-import { useDirectory } from '@odograph/testkit/scopes';
+import { useDirectory, usePlatform } from '@odograph/testkit/scopes';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
@@ -197,6 +198,35 @@ describe('infra/helm', () => {
     expect(values.database.image).toBe(services['timescaledb']?.image);
     const chart = parse(read('infra/helm/Chart.yaml'));
     expect(services['http']?.image).toBe(`odograph:\${ODOGRAPH_VERSION:-${chart.appVersion}}`);
+  });
+});
+
+describe('requests', async () => {
+  const routes = new Set<string>();
+  await usePlatform([
+    {
+      ...eventService,
+      start(host) {
+        host.http.addHook('onRoute', ({ url }) => void routes.add(url));
+        return eventService.start(host);
+      },
+    },
+  ]);
+
+  it.each([
+    ['infra/haproxy.cfg', /use_backend events if \{ path_beg (.*) \}/g],
+    ['infra/haproxy.tls.cfg', /use_backend events if \{ path_beg (.*) \}/g],
+    ['infra/helm/templates/ingress.yaml', /path: (\S+), .*-events-http/g],
+  ])('for routes of the service events are sent to it by %s', (path, pattern) => {
+    const prefixes = [...read(path).matchAll(pattern)].flatMap(([, list]) => list?.split(' ') ?? []);
+    expect(routes.size).toBeGreaterThan(0);
+    expect([...routes].filter((route) => !prefixes.some((prefix) => route.startsWith(prefix)))).toEqual([]);
+  });
+
+  it('of the command line in a container go through the proxy, since no container has every route', () => {
+    for (const name of ['http', 'events', 'tools']) {
+      expect(services[name]?.environment).toMatchObject({ ODOGRAPH_URL: 'http://proxy:8080' });
+    }
   });
 });
 
