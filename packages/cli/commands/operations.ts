@@ -24,7 +24,7 @@ export const operationCommands = [
   command({
     name: 'quarantine open',
     summary: 'print the payload of a quarantined upload in base64; the access is recorded in the audit',
-    examples: ['quarantine open 17 | jq -r .payload | base64 -d'],
+    examples: ['quarantine open 17 | jq -r .base64 | base64 -d'],
     operand: 'ID',
     run: ({ api, operand }) => api.post(`quarantine/${segment(operand)}/open`, {}),
   }),
