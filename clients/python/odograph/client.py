@@ -113,11 +113,7 @@ class Client:
 
     def _events(self, path: str, **parts: Any) -> Iterator[dict[str, Any]]:
         """Yields the events of one connection. It ends with the connection; continue with the id of the last event."""
-        request = self._request("GET", path, **parts)
-        token = self._access_token()
-        if token is not None:
-            request.add_header("x-service-token", token)
-        with self._open(request) as response:
+        with self._open_signed("GET", path, **parts) as response:
             event: dict[str, Any] = {}
             for line in (raw.decode().rstrip("\r\n") for raw in response):
                 name, _, value = line.partition(":")
@@ -161,7 +157,18 @@ class Client:
             request.add_header("content-type", "application/json")
         return request
 
-    def _open(self, request: urllib.request.Request) -> HTTPResponse:
+    def _open_signed(self, method: str, path: str, **parts: Any) -> HTTPResponse:
+        token = self._access_token()
+        try:
+            return self._open(token, self._request(method, path, **parts))
+        except OdographError as refusal:
+            if refusal.status != 401 or token is None:
+                raise
+        return self._open(self._access_token(refused=token), self._request(method, path, **parts))
+
+    def _open(self, token: str | None, request: urllib.request.Request) -> HTTPResponse:
+        if token is not None:
+            request.add_header("x-service-token", token)
         try:
             response: HTTPResponse = urllib.request.urlopen(request, timeout=self._timeout_seconds)
             return response
