@@ -32,6 +32,18 @@ describe('isDriving', () => {
       true,
       { ignition: true, locationSpeedKmh: 0, locationTimeMs: 1, fleetSpeedKmh: 50, fleetTimeMs: 1 },
     ],
+    ['a position without speed, as in a tunnel, and movement', true, { ...on, movement: true, locationTimeMs: 1 }],
+    ['a position without speed and no movement', false, { ...on, movement: false, locationTimeMs: 1 }],
+    [
+      'a position without speed that is newer than the other speed, and movement',
+      true,
+      { ...on, movement: true, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
+    ],
+    [
+      'a speed says that it stands: movement does not count',
+      false,
+      { ...on, movement: true, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 1 },
+    ],
   ])('when %s: %s', (_says, driving, reported) => {
     expect(isDriving(reported)).toBe(driving);
   });

@@ -96,6 +96,7 @@ export interface LastReported {
   readonly ignition?: boolean;
   /** `engine` of the fleet group. */
   readonly engine?: string;
+  readonly movement?: boolean;
   readonly locationSpeedKmh?: number;
   readonly locationTimeMs?: number;
   readonly fleetSpeedKmh?: number;
@@ -109,15 +110,22 @@ function lastSpeedKmh(reported: LastReported): number {
   return locationTimeMs > fleetTimeMs ? locationSpeedKmh : fleetSpeedKmh;
 }
 
+/** Tests whether the latest position has no speed and no later report tells it, as in a tunnel. */
+function isSpeedLost({ locationSpeedKmh, locationTimeMs = 0, fleetSpeedKmh, fleetTimeMs = 0 }: LastReported): boolean {
+  return locationSpeedKmh === undefined && (fleetSpeedKmh === undefined || fleetTimeMs < locationTimeMs);
+}
+
 /**
- * Tests whether a vehicle is driving by its latest reported values: ignition on and speed above 5 km/h.
+ * Tests whether a vehicle is driving by its latest reported values: ignition on and speed above 5 km/h, or movement
+ * while the speed is unknown.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
  * the higher when both have the same time. `engine` stands for the ignition when a device never reports the ignition.
  */
 export function isDriving(reported: LastReported): boolean {
   const ignition = reported.ignition ?? reported.engine === 'ON';
-  return ignition && lastSpeedKmh(reported) > drivingAboveKmh;
+  const isMoving = isSpeedLost(reported) && reported.movement === true;
+  return ignition && (isMoving || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
 /** The device of a command. */
@@ -148,6 +156,7 @@ interface TargetRow {
   takes_commands: boolean;
   ignition: unknown;
   engine: unknown;
+  movement: unknown;
   location_speed: unknown;
   location_time: Date | null;
   fleet_speed: unknown;
@@ -158,6 +167,7 @@ function toReported(row: TargetRow): LastReported {
   return {
     ...(typeof row.ignition === 'boolean' ? { ignition: row.ignition } : {}),
     ...(typeof row.engine === 'string' ? { engine: row.engine } : {}),
+    ...(typeof row.movement === 'boolean' ? { movement: row.movement } : {}),
     ...(typeof row.location_speed === 'number' ? { locationSpeedKmh: row.location_speed } : {}),
     ...(row.location_time === null ? {} : { locationTimeMs: row.location_time.getTime() }),
     ...(typeof row.fleet_speed === 'number' ? { fleetSpeedKmh: row.fleet_speed } : {}),
@@ -179,6 +189,7 @@ export async function findTarget(db: Database, caller: Caller, id: string, act: 
       exists (select from source where source.application_id = device.application_id and source.format = 'flespi'
         and source.takes_commands) as takes_commands,
       latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
+      latest.status -> 'movement' as movement,
       latest.location -> 'speed' as location_speed, latest.location_time,
       latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
     from vehicle

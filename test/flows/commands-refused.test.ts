@@ -132,6 +132,10 @@ it('refuses to immobilize a moving vehicle, and no other action', async () => {
   expect((await fixture.act('immobilize', vehicle)).body).toEqual({ Status: 'LOCKED' });
   await reportDriving(fixture, vehicle, false, 80);
   expect((await fixture.act('immobilize', vehicle)).body).toEqual({ Status: 'LOCKED' });
+  // As in a tunnel.
+  await sql`update vehicle_latest set status = '{"ignition": true, "movement": true}', location = location - 'speed'
+    where vehicle_id = ${Number(vehicle.id)}`.execute(fixture.platform.db);
+  expectFailure(await fixture.act('immobilize', vehicle), 'VEHICLE_MOVING');
 });
 
 it('names the missing or malformed parameter', async () => {
