@@ -221,6 +221,25 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toEqual(before);
   });
 
+  it('get no end points beyond retention when they are computed again', async () => {
+    const vehicle = await createVehicle(db, application);
+    const drive = new Drive();
+    drive.go(1200).park(3000);
+    const horizonMicroseconds = drive.time * 1e6;
+    drive.go(1200).park(3000);
+    const [late] = drive.readings.splice(20, 1);
+    await store(vehicle, drive.readings);
+    await workOff(vehicle);
+    await insert(db, vehicle, late ? [late] : []);
+    const time = late?.timeMicroseconds ?? 0;
+    const touched = [{ fromMicroseconds: time, untilMicroseconds: time }];
+    const limits = { readings: 200_000, horizonMicroseconds };
+    await db.transaction().execute((transaction) => resegment(transaction, Number(vehicle.id), touched, limits));
+    const nowhere = { firstPosition: null, lastPosition: null };
+    const place = expect.objectContaining({ latitude: expect.any(Number) });
+    expect(await stored(vehicle)).toMatchObject([nowhere, { firstPosition: place, lastPosition: place }]);
+  });
+
   it('remain after their readings were archived, and late readings since then are segmented as ever', async () => {
     const drive = new Drive();
     // Too few readings for checkpoints: a late reading has the whole history segmented again.

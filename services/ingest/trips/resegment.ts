@@ -11,7 +11,10 @@ import type { TouchedInterval } from './trip-work.ts';
 export interface SegmentLimits {
   /** Readings segmented in one turn; the rest waits for the next. */
   readings: number;
-  /** Checkpoints before it are deleted, because their readings are dropped; null without retention. */
+  /**
+   * Earlier readings are dropped, sooner or later: trips that ended before get no end points, and checkpoints are deleted.
+   * Null without retention.
+   */
   horizonMicroseconds: number | null;
 }
 
@@ -24,6 +27,7 @@ interface Run {
   sinceCheckpoint: number;
   checkpoints: NewCheckpoint[];
   found: FoundTrip[];
+  horizonMicroseconds: number | null;
 }
 
 /** Why a run ended: no more readings, the state met a stored checkpoint, or the budget was used up. */
@@ -101,6 +105,12 @@ function openTripOf(run: Run, end: RunEnd): FoundTrip[] {
   return [{ trip: open.trip, endsKnownAtMicroseconds, settled: false }];
 }
 
+/** Removes the end points of a trip that ended before the horizon. */
+function withinRetention(found: FoundTrip, horizonMicroseconds: number | null): FoundTrip {
+  if (horizonMicroseconds === null || found.trip.endMicroseconds >= horizonMicroseconds) return found;
+  return { ...found, trip: { ...found.trip, firstPosition: null, lastPosition: null } };
+}
+
 async function storeRun(
   db: Database,
   vehicleId: number,
@@ -112,7 +122,8 @@ async function storeRun(
   const until = end.kind === 'end' ? afterAll : run.cursor;
   const open = end.kind === 'end' || (end.kind === 'paused' && end.atHead);
   const replaced = { afterMicroseconds: after, untilMicroseconds: until, open, followsState };
-  const endOfKept = await replaceTrips(db, vehicleId, replaced, [...run.found, ...openTripOf(run, end)]);
+  const found = [...run.found, ...openTripOf(run, end)].map((one) => withinRetention(one, run.horizonMicroseconds));
+  const endOfKept = await replaceTrips(db, vehicleId, replaced, found);
   if (endOfKept !== undefined) return endOfKept;
   if (end.kind !== 'met') saveCheckpoint(run);
   const last = end.kind === 'met' ? until - 1 : until;
@@ -150,7 +161,7 @@ async function runFrom(
   vehicleId: number,
   start: Start | undefined,
   touched: readonly TouchedInterval[],
-  budget: number,
+  { readings: budget, horizonMicroseconds }: SegmentLimits,
 ): Promise<RunResult> {
   const after = start?.timeMicroseconds ?? beforeAll;
   // The newest checkpoint is a marker of progress and is replaced, unless enough readings precede it.
@@ -162,6 +173,7 @@ async function runFrom(
     sinceCheckpoint: isKept ? 0 : (start?.readings ?? 0),
     checkpoints: [],
     found: [],
+    horizonMicroseconds,
   };
   const isAtHead = start?.isNewest ?? false;
   const end = await continueRun(db, vehicleId, run, { budget, isAtHead });
@@ -190,7 +202,7 @@ export async function resegment(
     const start = await findStart(db, vehicleId, first.fromMicroseconds, keptUntil);
     rest = reachingBeyond(rest, start?.timeMicroseconds ?? beforeAll);
     if (rest.length === 0) break;
-    const run = await runFrom(db, vehicleId, start, rest, budget);
+    const run = await runFrom(db, vehicleId, start, rest, { readings: budget, horizonMicroseconds });
     rest = [...run.rest];
     budget -= Math.max(1, run.readings);
     keptUntil = run.keptUntil ?? keptUntil;
