@@ -242,14 +242,14 @@ export const lateLane: UploadLane = {
 const lateAfterSeconds = 300;
 
 /**
- * A transaction waits while a week of one of its readings is compressed. Two days below the age at which weeks are
- * compressed, because an upload may wait in the queue.
+ * Readings of a week that is being compressed wait. Two days below the age at which weeks are compressed, because an upload
+ * may wait in the queue.
  */
 const compressedAfterSeconds = (compressAfterDays - 2) * 86_400;
 
 /**
  * Chooses the lane of an upload by the times of its first and last reading, UNIX seconds. An undefined time is ignored.
- * Readings between them are not examined: an old one delays the live uploads in its transaction.
+ * Readings between them are not examined: if need be, ingest moves the upload to the late lane.
  */
 export function chooseLane(first: number | undefined, last: number | undefined, receivedAtMs: number): UploadLane {
   const now = receivedAtMs / 1000;

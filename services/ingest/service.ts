@@ -13,14 +13,13 @@ import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createDatabaseMetrics, createGapMetrics, createIngestMetrics, databaseBytes } from './pipeline/metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import {
-  concurrentBatches,
   createUploadProcessors,
   DelayedUploads,
-  jobsPerBatch,
-  lateJobsPerBatch,
   StorageProgress,
   transactionsPerBatch,
 } from './upload/ingest-upload.ts';
+import { concurrentBatches, jobsPerBatch, lateJobsPerBatch } from './upload/lanes.ts';
+import { openLateQueues } from './upload/late-queue.ts';
 import { RejectAnnouncer } from './upload/quarantine.ts';
 import { ShardWorkers } from './upload/shard-workers.ts';
 
@@ -44,6 +43,7 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
   host.onStop('uploads database', () => db.destroy());
   const { queues, close } = openShardQueues(config);
   host.onStop('upload queues', close);
+  const queueLate = openLateQueues(host);
   const announcements = connectRedis(config.REDIS_URL, logger);
   host.onStop('announcements', () => announcements.disconnect());
   const delayed = new DelayedUploads(queues);
@@ -69,6 +69,7 @@ async function startUploadWorkers(host: ServiceHost<Http>) {
     logger,
     changes,
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
+    queueLate,
     limits,
   });
   const { maxJobRetryMs: maxRetryMs } = limits;

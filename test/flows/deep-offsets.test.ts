@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { countReadings } from '@odograph/ingest/maintenance/schedule';
-import { SettledHours } from '@odograph/ingest/upload/store-batch';
+import { SettledHours } from '@odograph/ingest/upload/settled-hours';
 import { keysAt, type ReadingInterval, skipHours } from '@odograph/query/shared/reading-keys';
 import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';
 import { compressReadings } from '@odograph/testkit/compress-readings';

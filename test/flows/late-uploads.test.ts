@@ -1,16 +1,26 @@
 import { brokerService } from '@odograph/broker/service';
 import type { Database } from '@odograph/database/database';
+import { compressReadings } from '@odograph/ingest/maintenance/policies';
 import { ingestService } from '@odograph/ingest/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 
 const platform = await usePlatform([brokerService, ingestService]);
+const application = await createApplication(platform.db);
+const vehicles = await Promise.all([1, 2, 3].map(() => createVehicle(platform.db, application)));
+const devices = await Promise.all(vehicles.map((vehicle) => connectDevice(platform.mqttUrl, vehicle)));
+const [first, second, other] = vehicles as [TestVehicle, TestVehicle, TestVehicle];
+const [one, two, live] = devices as [(typeof devices)[0], (typeof devices)[0], (typeof devices)[0]];
+afterAll(() => Promise.all(devices.map((device) => device.close())));
+
+const now = Math.floor(Date.now() / 1000);
+/** More than the jobs of live uploads that ingest has in progress at once. */
+const manyJobs = 70;
 
 async function countReadings(db: Database, { id }: TestVehicle): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -25,33 +35,52 @@ async function latestOf(db: Database, { id }: TestVehicle): Promise<number | und
   return rows[0]?.seconds;
 }
 
+const expectLatest = (db: Database, vehicle: TestVehicle, seconds: number) =>
+  eventually(async () => expect(await latestOf(db, vehicle)).toBe(seconds), 15_000);
+
 // The embedded engine runs one transaction at a time, whatever it locks.
-it.skipIf(!inject('isNativeDatabase'))(
-  'uploads with a first reading of a week that is being compressed delay no live upload',
-  async () => {
-    const application = await createApplication(platform.db);
-    const create = () => createVehicle(platform.db, application);
-    const [first, second, other] = [await create(), await create(), await create()];
-    const connect = (vehicle: TestVehicle) => connectDevice(platform.mqttUrl, vehicle);
-    const [one, two, live] = await Promise.all([connect(first), connect(second), connect(other)]);
-    const now = Math.floor(Date.now() / 1000);
+describe.skipIf(!inject('isNativeDatabase'))('no live upload waits', () => {
+  it('while a week of readings is compressed, whichever devices send readings of that week', async () => {
     const old = now - 15 * 86_400;
-    await one.upload({ timestamp: old });
+    await one.upload({ timestamp: old, status: { ignition: true } });
     await eventually(async () => expect(await countReadings(platform.db, first)).toBe(1));
 
-    await platform.db.transaction().execute(async (compression) => {
-      expect(await compressReadings(compression, old, old + 1)).toBe(1);
-      // As many as live batches are in flight at once.
-      await one.upload([{ timestamp: old + 1 }, { timestamp: now }]);
-      await waitForLock(compression);
-      await two.upload([{ timestamp: old + 1 }, { timestamp: now }]);
+    let compression: Promise<number> | undefined;
+    await platform.db.transaction().execute(async (writer) => {
+      await sql`insert into reading (vehicle_id, time, application_id, device_id, received_at)
+        values (${Number(first.id)}, to_timestamp(${old + 1}), ${application.id}, 'test', now())`.execute(writer);
+      compression = compressReadings(platform.db, 7);
+      await waitForLock(writer);
+      await one.upload([{ timestamp: old + 2 }, { timestamp: now }]);
+      for (let job = 0; job < manyJobs; job += 1) {
+        await two.upload([{ timestamp: now }, { timestamp: old + 3 + job }, { timestamp: now + 1 }]);
+        await one.upload({ timestamp: now + job });
+      }
       await live.upload({ timestamp: now });
-      await eventually(async () => expect(await latestOf(compression, other)).toBe(now), 5000);
-      expect([await latestOf(compression, first), await latestOf(compression, second)]).toEqual([old, undefined]);
+      await expectLatest(writer, other, now);
+      await expectLatest(writer, first, now + manyJobs - 1);
     });
+    await compression;
     await eventually(async () => {
-      expect(await Promise.all([first, second].map((vehicle) => countReadings(platform.db, vehicle)))).toEqual([3, 2]);
+      expect(await countReadings(platform.db, first)).toBe(3 + manyJobs);
+      expect(await countReadings(platform.db, second)).toBe(2 + manyJobs);
+    }, 30_000);
+  });
+
+  it('while late uploads of other devices are stored, however many live ones those send', async () => {
+    const late = now - 3600;
+    await one.upload({ timestamp: now + 100, sequence: 1 });
+    await expectLatest(platform.db, first, now + 100);
+    const before = await countReadings(platform.db, first);
+
+    await platform.db.transaction().execute(async (holder) => {
+      await sql`select from device_sequence where device_id = ${first.deviceId} for update`.execute(holder);
+      await one.upload({ timestamp: late, sequence: 2 });
+      await waitForLock(holder);
+      for (let job = 0; job < manyJobs; job += 1) await one.upload({ timestamp: now + 101 + job });
+      await live.upload({ timestamp: now + 1 });
+      await expectLatest(holder, other, now + 1);
     });
-    await Promise.all([one, two, live].map((device) => device.close()));
-  },
-);
+    await eventually(async () => expect(await countReadings(platform.db, first)).toBe(before + 1 + manyJobs), 30_000);
+  });
+});

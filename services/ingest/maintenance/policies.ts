@@ -7,19 +7,23 @@ import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, primariesOf } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import { type Kysely, sql } from 'kysely';
+import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
  * is compressed again.
  * @returns the number of chunks
  */
-export async function compressReadings(db: Database, afterDays: number, stopping?: AbortSignal): Promise<number> {
+export async function compressReadings(db: Kysely<Tables>, afterDays: number, stopping?: AbortSignal): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
     select chunk::text as chunk from show_chunks('reading', older_than => make_interval(days => ${afterDays})) as chunk
     order by 1`.execute(db);
   for (const { chunk } of rows) {
     if (stopping?.aborted) break;
-    await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(db);
+    await db.transaction().execute(async (transaction) => {
+      await excludeOldReadings(transaction);
+      await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(transaction);
+    });
   }
   return rows.length;
 }

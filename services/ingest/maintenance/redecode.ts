@@ -7,6 +7,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { type Kysely, sql } from 'kysely';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
+import { admitOldReadings } from '../pipeline/compression.ts';
 import type { LinkedReading } from '../pipeline/readings.ts';
 import { arrayLiteral, instant } from '../pipeline/sql-values.ts';
 import { touchTrips } from '../trips/trip-work.ts';
@@ -146,6 +147,7 @@ export class FrameRedecoding {
   async #step(): Promise<{ readings: number; vehicleIds: number[]; alarmIds: string[] } | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       const { alarmRules, canDatabases } = await shareIngestBarrier(trx);
+      if (!(await admitOldReadings(trx))) return undefined;
       const request = await takeRedecoding(trx);
       if (request === undefined) return undefined;
       const vehicleId = request.vehicleId ?? (await findNextVehicle(trx, request.model, 0));

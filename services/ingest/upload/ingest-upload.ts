@@ -6,7 +6,6 @@ import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
 import { nameShards, type ShardQueues, shardOf } from '@odograph/queue/shards';
-import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow, within } from '@odograph/runtime/clock';
 import type { Limits } from '@odograph/runtime/limits';
@@ -16,6 +15,7 @@ import { WindowCounter } from '@odograph/runtime/window-counter';
 import { sql } from 'kysely';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
 import { groupBy, type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
+import { createLanes, type StoredUploads } from './lanes.ts';
 import { QuarantineQuota, type RejectAnnouncer, senderOf } from './quarantine.ts';
 import { BatchStore, joinStored } from './store-batch.ts';
 
@@ -137,62 +137,15 @@ interface UploadProcessing {
   logger: Logger;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
+  /** Adds uploads to the late queue. */
+  queueLate(uploads: readonly QueuedUpload[]): Promise<void>;
   limits: Pick<Limits, 'maxReadingAgeDays' | 'maxNewChunksPerHour' | 'maxQuarantinedUploadsPerHour'>;
 }
 
-/** Queue jobs taken for each batch, since a job can hold a single upload. */
-export const jobsPerBatch = 32;
-/** Bytes of uploads in one batch. */
-const maxBatchBytes = 1024 ** 2;
-/** Smaller, so that live uploads rarely wait long for a late batch; large enough to be divided into two transactions. */
-const maxLateBatchBytes = 512 * 1024;
-/**
- * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
- * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
- */
-const intervalMs = 40;
-/** Concurrent batches of a process: waiting jobs share the next one, and late uploads always leave one free. */
-export const concurrentBatches = 2;
 /** Concurrent transactions of a large batch. */
 export const transactionsPerBatch = 2;
 /** Below this, a second transaction costs more than it saves. */
 const minDividedReadings = 2000;
-
-/** Late jobs taken for each batch. */
-export const lateJobsPerBatch = 4;
-
-/** Runs after the transactions of a batch. Its jobs wait for it; the next batch does not. */
-interface Stored {
-  readonly announced: Promise<void>;
-}
-
-/** Batches live and late uploads apart. Live ones take a free slot first, and late ones always leave one free. */
-function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>) {
-  const slots = new BatchSlots(concurrentBatches);
-  const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerBatch };
-  return {
-    live: new CallBatcher({ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: concurrentBatches }),
-    late: new CallBatcher({ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: concurrentBatches - 1 }),
-  };
-}
-
-/**
- * Splits off the uploads of devices whose late uploads are being stored: in a live transaction they would wait for the row
- * locks of the late one, and so would the uploads of all other devices in it.
- */
-function splitBehind(late: readonly UploadBatch[], batch: UploadBatch): { ahead?: UploadBatch; behind?: UploadBatch } {
-  const devices = new Set(late.flatMap(({ uploads }) => uploads.map(({ deviceId }) => deviceId)));
-  const behind = batch.uploads.filter(({ deviceId }) => devices.has(deviceId));
-  if (behind.length === 0) return { ahead: batch };
-  if (behind.length === batch.uploads.length) return { behind: batch };
-  const ahead = batch.uploads.filter(({ deviceId }) => !devices.has(deviceId));
-  return { ahead: describeBatch(ahead), behind: describeBatch(behind) };
-}
-
-function describeBatch(uploads: QueuedUpload[]): UploadBatch {
-  const devices = new Set(uploads.map(({ deviceId }) => deviceId)).size;
-  return { uploads, devices, bytes: uploads.reduce((sum, upload) => sum + uploadBytes(upload).length, 0) };
-}
 
 /** Divides a large batch by device: the transactions rarely share a vehicle, so rarely wait for each other's locks. */
 function divideByDevice(uploads: readonly UploadInProgress[]): (readonly UploadInProgress[])[] {
@@ -211,8 +164,10 @@ export function createUploadProcessors(processing: UploadProcessing) {
   const refused = new RefusedWork();
   const batches = new BatchStore(db, sealer, new QuarantineQuota(limits.maxQuarantinedUploadsPerHour));
   const chunkBudget = new ChunkBudget(db, limits.maxNewChunksPerHour);
-  const { live, late } = createBatchers(async (jobs) => {
-    const uploads = jobs.flatMap((job) => job.uploads);
+  const storeUploads = async (
+    jobs: readonly UploadBatch[],
+    uploads: readonly QueuedUpload[],
+  ): Promise<StoredUploads> => {
     const nowMs = latestNow();
     const decoded = decodeUploads(uploads, nowMs, limits.maxReadingAgeDays);
     for (const [reason, count] of decoded.flatMap(({ absentValues = {} }) => Object.entries(absentValues))) {
@@ -234,12 +189,13 @@ export function createUploadProcessors(processing: UploadProcessing) {
       metrics.droppedQuarantine.inc(stored.droppedUploads);
       logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');
     }
-    return { announced };
-  });
-  const store = async (batcher: CallBatcher<UploadBatch, Stored>, data: UploadBatch): Promise<void> => {
+    return { announced, postponed: stored.postponed };
+  };
+  const lanes = createLanes(storeUploads, processing.queueLate);
+  const finish = async (stored: Promise<StoredUploads>, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
     try {
-      await (await batcher.call(data)).announced;
+      await (await stored).announced;
     } catch (error) {
       refused.failed(data, error);
       const description = describeDatabaseError(error);
@@ -250,17 +206,13 @@ export function createUploadProcessors(processing: UploadProcessing) {
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
     metrics.lagSeconds.observe(Math.max(0, Date.now() - oldestMs) / 1000);
   };
-  // Another attempt takes the job as it is, so that its attempts can be counted.
-  const attempted = new WeakSet<UploadBatch>();
   return {
     async uploads(job: TypedJob<'uploads'>): Promise<void> {
       delayed.started(job);
-      const parts = attempted.has(job.data) ? { ahead: job.data } : splitBehind(late.pending, job.data);
-      attempted.add(job.data);
-      await Promise.all([parts.ahead && store(live, parts.ahead), parts.behind && store(late, parts.behind)]);
+      await finish(lanes.live(job.data), job.data);
       delayed.stored(job);
     },
-    lateUploads: ({ data }: TypedJob<'late-uploads'>): Promise<void> => store(late, data),
+    lateUploads: ({ data }: TypedJob<'late-uploads'>): Promise<void> => finish(lanes.late(data), data),
   };
 }
 

@@ -1,4 +1,5 @@
 import { isValueFault } from '@odograph/codec/shared/readings';
+import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
@@ -7,6 +8,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
 import { writeVehicleStates } from '../alarms/vehicle-states.ts';
 import { writeGaps } from '../gaps/ledger.ts';
+import { postponeOldReadings } from '../pipeline/compression.ts';
 import {
   groupBy,
   type LinkedReading,
@@ -32,6 +34,7 @@ import {
   quarantineValues,
   resolveQuarantined,
 } from './quarantine.ts';
+import { SettledHours } from './settled-hours.ts';
 import { writeLatestStates } from './write-latest-states.ts';
 
 interface StoredBatch {
@@ -46,6 +49,8 @@ interface StoredBatch {
   partial: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
+  /** Uploads with old readings, of which nothing is stored because a chunk is being compressed. */
+  postponed: readonly QueuedUpload[];
 }
 
 /** Joins the results of batches that were stored separately. */
@@ -57,6 +62,7 @@ export function joinStored(parts: readonly StoredBatch[]): StoredBatch {
     quarantined: parts.flatMap(({ quarantined }) => quarantined),
     partial: parts.flatMap(({ partial }) => partial),
     droppedUploads: parts.reduce((total, { droppedUploads }) => total + droppedUploads, 0),
+    postponed: parts.flatMap(({ postponed }) => postponed),
   };
 }
 
@@ -101,7 +107,8 @@ export class BatchStore {
       }
       const [left, right] = halve(uploads);
       const stored = joinStored([await this.store(left, isPermanent), await this.store(right, isPermanent)]);
-      const isWhole = uploads.length === 1 && stored.quarantined.length + stored.droppedUploads === 0;
+      const { quarantined, droppedUploads, postponed } = stored;
+      const isWhole = uploads.length === 1 && quarantined.length + droppedUploads + postponed.length === 0;
       if (isWhole) await resolveQuarantined(this.#db, uploads);
       return stored;
     }
@@ -122,10 +129,11 @@ export class BatchStore {
     const nowMs = Date.now();
     const stored = await this.#db.transaction().execute(async (transaction) => {
       const { decisions, alarmRules, canDatabases } = await shareIngestBarrier(transaction);
-      const withReadings = decoded.filter(({ readings }) => readings.length > 0);
+      const { admitted, postponed } = await postponeOldReadings(transaction, decoded, nowMs);
+      const withReadings = admitted.filter(({ readings }) => readings.length > 0);
       const deviceIds = new Set(withReadings.map(({ upload }) => upload.deviceId));
       const links = await this.#links.find(transaction, decisions, deviceIds);
-      const { linked, uploads } = linkReadings(decoded, links);
+      const { linked, uploads } = linkReadings(admitted, links);
       const decodedFrames = await this.#frames.decode(transaction, canDatabases, linked);
       const readings = mergeReadings(protectReadings(decodedFrames));
       // First of the writes: it locks the vehicles and returns their newest times, which separate new readings from late.
@@ -146,7 +154,7 @@ export class BatchStore {
       await resolveQuarantined(transaction, uploads);
       const vehicleIds = previous.map(({ vehicleId }) => vehicleId);
       const counts = { readings: linked.length, droppedUploads: dropped.length };
-      return { ...counts, vehicleIds, alarmIds, quarantined: kept, partial };
+      return { ...counts, vehicleIds, alarmIds, quarantined: kept, partial, postponed };
     });
     this.#quota.count(stored.quarantined, nowMs);
     return stored;
@@ -366,35 +374,3 @@ const insertOrMergeReadings: WriteReadings = async (db, readings, previous) => {
 
 /** Merges all readings with what is stored, without trusting the latest states. */
 const mergeAllReadings: WriteReadings = (db, readings) => mergeWithStored(db, readings);
-
-const hourMicroseconds = 3_600_000_000;
-
-type CountedReading = Pick<LinkedReading, 'applicationId' | 'vehicleId' | 'timeMicroseconds'>;
-
-/** Marks the counts of hours that late readings fall into as unknown. Readings of unsettled hours cost nothing. */
-export class SettledHours {
-  #cached: { version: number; untilMicroseconds: number } | undefined;
-
-  /**
-   * Call it in the transaction that stores the readings.
-   * @param version from shareIngestBarrier in this transaction; a settlement raises it
-   */
-  async markLate(db: Database, version: number, readings: readonly CountedReading[]): Promise<void> {
-    if (this.#cached?.version !== version) {
-      const { rows } = await sql<{ until: number }>`
-        select (extract(epoch from settled_until) * 1000000)::bigint as until from reading_settlement`.execute(db);
-      this.#cached = { version, untilMicroseconds: rows[0]?.until ?? Number.NEGATIVE_INFINITY };
-    }
-    const { untilMicroseconds } = this.#cached;
-    const late = readings.filter(({ timeMicroseconds }) => timeMicroseconds < untilMicroseconds);
-    if (late.length === 0) return;
-    const ids = late.map(({ vehicleId }) => vehicleId);
-    const hours = late.map(({ timeMicroseconds }) => Math.floor(timeMicroseconds / hourMicroseconds));
-    const applications = late.map(({ applicationId }) => applicationId);
-    await sql`insert into reading_count (vehicle_id, hour, application_id)
-      select distinct vehicle_id, timestamptz 'epoch' + hour * interval '1 hour', application_id
-      from unnest(${ids}::integer[], ${hours}::integer[], ${applications}::integer[])
-        as late (vehicle_id, hour, application_id) order by 1, 2, 3
-      on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
-  }
-}

@@ -1,0 +1,81 @@
+import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
+import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
+
+/** Queue jobs taken for each batch, since a job can hold a single upload. */
+export const jobsPerBatch = 32;
+/** Bytes of uploads in one batch. */
+const maxBatchBytes = 1024 ** 2;
+/** Smaller, so that live uploads rarely wait long for a late batch; large enough to be divided into two transactions. */
+const maxLateBatchBytes = 512 * 1024;
+/**
+ * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
+ * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
+ */
+const intervalMs = 40;
+/** Concurrent batches of a process: waiting jobs share the next one, and late uploads always leave one free. */
+export const concurrentBatches = 2;
+/** Late jobs taken for each batch. */
+export const lateJobsPerBatch = 4;
+
+export interface StoredUploads {
+  /** Settles after the transactions of a batch. Its jobs wait for it; the next batch does not. */
+  readonly announced: Promise<void>;
+  /** Uploads that are not stored, because a chunk is being compressed. */
+  readonly postponed: readonly QueuedUpload[];
+}
+
+/**
+ * Batches live and late uploads apart. Live ones take a free slot first, and late ones always leave one free.
+ *
+ * A live batch leaves to the late queue what would delay its other uploads: those of devices whose late uploads are being
+ * stored, because it would wait for their row locks, and old readings while a chunk is compressed. Its jobs are done then, so
+ * a device that sends many of them occupies no worker.
+ * @param store stores the uploads of a batch; its jobs identify them in each attempt
+ * @param queueLate adds uploads to the late queue
+ */
+export function createLanes(
+  store: (jobs: readonly UploadBatch[], uploads: readonly QueuedUpload[]) => Promise<StoredUploads>,
+  queueLate: (uploads: readonly QueuedUpload[]) => Promise<void>,
+) {
+  const inFlight = new Set<UploadBatch>();
+  const common = {
+    slots: new BatchSlots(concurrentBatches),
+    bytesOf: ({ bytes }: UploadBatch) => bytes,
+    maximumItems: jobsPerBatch,
+  };
+  const live = new CallBatcher({
+    ...{ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: concurrentBatches },
+    async handle(jobs: readonly UploadBatch[]) {
+      const uploads = jobs.flatMap((job) => job.uploads);
+      const devices = new Set([...inFlight].flatMap((late) => late.uploads.map(({ deviceId }) => deviceId)));
+      const behind = uploads.filter(({ deviceId }) => devices.has(deviceId));
+      const ahead = behind.length === 0 ? uploads : uploads.filter(({ deviceId }) => !devices.has(deviceId));
+      const stored = await store(jobs, ahead);
+      await queueLate([...behind, ...stored.postponed]);
+      return stored;
+    },
+  });
+  const late = new CallBatcher({
+    ...{ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: concurrentBatches - 1 },
+    async handle(jobs: readonly UploadBatch[]) {
+      const uploads = jobs.flatMap((job) => job.uploads);
+      for (const job of jobs) inFlight.add(job);
+      try {
+        return await store(jobs, uploads);
+      } finally {
+        for (const job of jobs) inFlight.delete(job);
+      }
+    },
+  });
+  return {
+    live: (job: UploadBatch): Promise<StoredUploads> => live.call(job),
+    /** @throws when not all of the job is stored: from the late queue it would be taken again at once */
+    async late(job: UploadBatch): Promise<StoredUploads> {
+      const stored = await late.call(job);
+      const postponed = new Set(stored.postponed);
+      if (job.uploads.some((upload) => postponed.has(upload)))
+        throw new Error('a week of readings is being compressed');
+      return stored;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import type { QueuedUpload } from '@odograph/contracts/queues';
+import { openDurableQueue } from '@odograph/queue/queues';
+import { listUploadShards, shardOf } from '@odograph/queue/shards';
+import type { ServiceHost } from '@odograph/runtime/service';
+import { groupBy, uploadBytes } from '../pipeline/readings.ts';
+
+/** Opens the late queues of all shards. @returns a function that adds uploads to them, as durably as they were accepted */
+export function openLateQueues({ config, onStop }: Pick<ServiceHost, 'config' | 'onStop'>) {
+  const queues = listUploadShards(config).map((shard) => openDurableQueue('late-uploads', shard, config));
+  for (const { close } of queues) onStop('late queue of ingest', close);
+  return async (uploads: readonly QueuedUpload[]): Promise<void> => {
+    for (const [shard, ofShard] of groupBy(uploads, ({ deviceId }) => shardOf(deviceId, queues.length))) {
+      const devices = new Set(ofShard.map(({ deviceId }) => deviceId)).size;
+      const bytes = ofShard.reduce((sum, upload) => sum + uploadBytes(upload).length, 0);
+      await queues[shard]?.add({ uploads: ofShard, devices, bytes }, { jobId: randomUUID() });
+    }
+  };
+}
