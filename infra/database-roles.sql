@@ -158,7 +158,8 @@ grant select, insert, update, delete on can_database to odograph_fleet;
 grant select, insert, update on can_redecoding to odograph_fleet;
 -- privacy deletes alarms that tell where a vehicle was
 grant select, update, delete on alarm to odograph_fleet;
-grant select, update on reading, vehicle_latest, trip to odograph_fleet;
+grant select, insert, update on reading to odograph_fleet;
+grant select, update on vehicle_latest, trip to odograph_fleet;
 grant select on reading_in_units to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;

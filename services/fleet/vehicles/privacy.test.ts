@@ -2,7 +2,7 @@ import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { createVehicle } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
 const { platform, application, api } = await startFleet();
@@ -113,6 +113,28 @@ describe('/v1/vehicle/privacy', () => {
     const changes = await sql`select from reading_change
       where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(platform.db);
     expect(changes.rows).toHaveLength(1);
+  });
+
+  // The embedded engine runs one transaction at a time, whatever it locks.
+  it.skipIf(!inject('isNativeDatabase'))('does not wait for a chunk that is being compressed', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, -40 * 86_400);
+    await storeReading(vehicle, 200);
+    const { rows } = await sql<{ chunk: string }>`select chunk::text from show_chunks('reading',
+      older_than => now() - interval '33 days', newer_than => now() - interval '47 days') as chunk`.execute(
+      platform.db,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    const compression = await platform.db.startTransaction().execute();
+    try {
+      for (const { chunk } of rows) await sql`lock table ${sql.raw(chunk)} in exclusive mode`.execute(compression);
+      expect((await setPrivacy('on', vehicle.id)).status).toBe(200);
+      const left = await sql`select from reading_in_units where vehicle_id = ${Number(vehicle.id)} and time > now()
+        and latitude is not null`.execute(compression);
+      expect(left.rows).toEqual([]);
+    } finally {
+      await compression.rollback().execute();
+    }
   });
 
   it('keeps a latest position from before the interval', async () => {

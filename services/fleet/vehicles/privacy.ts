@@ -110,16 +110,23 @@ const withoutPositionSensors = sql`case when sensors is not null then ${sql.raw(
 const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
   sql`case when ${speed} is null then ${fleet} else jsonb_build_object('speed', ${speed}) || coalesce(${fleet}, '{}') end`;
 
-/** Removes positions, and raw CAN frames, of readings from a time on, and adds them to the change feed. @returns their number */
+/**
+ * Removes positions, and raw CAN frames, of readings from a time on, and adds them to the change feed. An update would lock
+ * all chunks, and so wait, with ingest excluded, until one that is being compressed is free.
+ * @returns their number
+ */
 async function clearReadings(db: Database, vehicleId: number, from: string): Promise<number> {
   const { rows } = await sql<{ cleared: number }>`
     with cleared as (
-      update reading set latitude = null, longitude = null, latitude_e7 = null, longitude_e7 = null,
+      insert into reading (time, application_id, vehicle_id, device_id, received_at, can, decoded_can, sensors, fleet)
+      select time, application_id, vehicle_id, device_id, received_at,
+        ${withoutPositionData('can')}, ${withoutPositionData('decoded_can')}, ${withoutPositionSensors},
+        ${withSpeed(sql`fleet`, sql`speed`)}
+      from reading where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz
+      on conflict (vehicle_id, time) do update set
+        latitude = null, longitude = null, latitude_e7 = null, longitude_e7 = null,
         angle = null, altitude = null, satellites = null, frames = null,
-        can = ${withoutPositionData('can')}, decoded_can = ${withoutPositionData('decoded_can')},
-        sensors = ${withoutPositionSensors},
-        fleet = ${withSpeed(sql`fleet`, sql`speed`)}
-      where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz
+        can = excluded.can, decoded_can = excluded.decoded_can, sensors = excluded.sensors, fleet = excluded.fleet
       returning application_id, vehicle_id, time),
     changed as (
       insert into reading_change (application_id, vehicle_ids, times)
