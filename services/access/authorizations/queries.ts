@@ -34,14 +34,16 @@ export function isVisibleTo(caller: Caller): RawBuilder<boolean> {
 
 /**
  * SQL that is true for the authorizations of a driver. Accounts of the application match by id or user name, in any
- * case; other drivers match by the exact text.
+ * case, deleted ones unless another account has the name now; other drivers match by the exact text.
  */
 export function isOfDriver({ applicationId }: Caller, driverId: string): RawBuilder<boolean> {
   // An array is computed once per statement and can be looked up in an index; a join or `exists` here cannot.
   return sql<boolean>`(grant_.driver_id = ${driverId} or lower(grant_.driver_id) = any (array(
     select unnest(array[account.id::text, lower(account.username)]) from user_account account
-    where account.application_id = ${applicationId} and account.deleted_at is null
-      and lower(${driverId}) in (account.id::text, lower(account.username)))))`;
+    where account.application_id = ${applicationId} and lower(${driverId}) in (account.id::text, lower(account.username))
+      and (account.deleted_at is null or not exists (select from user_account another
+        where another.application_id = ${applicationId} and another.deleted_at is null
+          and lower(another.username) = lower(account.username))))))`;
 }
 
 async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuilder<unknown>): Promise<Authorization> {

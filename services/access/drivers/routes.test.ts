@@ -231,6 +231,25 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf('/v1/vehicles/authorizations/scheduled', foreign)).toHaveLength(2);
   });
 
+  it('revokes what names a deleted account in any case, but nothing of an account that has its name now', async () => {
+    const { db } = access.platform;
+    const vehicle = await newVehicle();
+    const { id, username } = await access.createUser();
+    await db.updateTable('user_account').set({ deleted_at: new Date() }).where('id', '=', id).execute();
+    const path = `/v1/vehicle/${vehicle.id}/authorizations/scheduled`;
+    for (const each of [id.toUpperCase(), username.toUpperCase()]) await issue(vehicle, 5, each);
+    driver = username;
+    await deleteDriver();
+    expect(await idsOf(path)).toEqual([]);
+
+    const namesake = await access.createUser();
+    await db.updateTable('user_account').set({ username }).where('id', '=', namesake.id).execute();
+    const kept = [await issue(vehicle, 5, namesake.id), await issue(vehicle, 5, username)];
+    driver = id;
+    await deleteDriver();
+    expect(new Set(await idsOf(path))).toEqual(new Set(kept));
+  });
+
   it('distinguishes upper and lower case in the names of drivers without an account', async () => {
     const vehicle = await newVehicle();
     const [, kept] = [await issue(vehicle, 5), await issue(vehicle, 5, driver.toUpperCase())];
