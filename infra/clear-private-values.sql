@@ -6,7 +6,7 @@
 create or replace function pg_temp.position_key() returns text immutable language sql return
   'lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading|coordinates|location|locatedat|address|geofence|geohash|plus.?code|what3words|cell.?id|area.?code|(^|[._"])(cells?|lac|cid|poi|network)($|")|network[.]|beacon|^tags_(near|away|lost)|wifi|ssid|^inr(egions|ids)$|destination|routeline|homelinknearby|^serial_(text|hex)|^(raw|result)($|[._])|^payload[._]|^(io|field|parameter_|custom[.]param[.])[0-9]+(_[0-9]+)?$|^event[.]enum$';
 create or replace function pg_temp.discloses_position(key text, value text) returns boolean immutable language sql return
-  key ~* pg_temp.position_key()
+  key ~* pg_temp.position_key() or key ~ '_[0-9]+$' and value ~ '[[{}",]'
     or (key ~* '^(event|alarm|list)$' or value ~ '^[[{]') and value ~* (pg_temp.position_key() || '|^[0-9]+$');
 
 create or replace function pg_temp.without_positions(data jsonb) returns jsonb immutable strict language sql return (
@@ -30,6 +30,8 @@ begin
     select vehicle_id, coalesce(lower(period), '-infinity') as since, coalesce(upper(period), 'infinity') as until
     from privacy_period order by vehicle_id, period
   loop
+    -- A chunk that is being compressed would keep the vehicle locked (services/ingest/pipeline/compression.ts).
+    perform pg_advisory_xact_lock_shared(7305114905);
     -- As every transaction that stores readings of the vehicle does first.
     perform from vehicle_latest where vehicle_id = private.vehicle_id for update;
     update vehicle_latest set can = pg_temp.without_positions(can)

@@ -43,17 +43,24 @@ export const nestedValuePattern = '^[[{]';
 /** Matches names in values that disclose a position. */
 export const positionNamePattern = `${positionKeyPattern}|^[0-9]+$`;
 
+/** Matches the keys of the second and later parts of a long value (addToCan in packages/codec). */
+export const partKeyPattern = '_[0-9]+$';
+/** Matches parts of JSON; the name of a position in it may be in an earlier part. */
+export const jsonPartPattern = '[[{}",]';
+
 const positionKey = new RegExp(positionKeyPattern, 'i');
 const namingKey = new RegExp(namingKeyPattern, 'i');
 const nestedValue = new RegExp(nestedValuePattern);
 const positionName = new RegExp(positionNamePattern, 'i');
+const partKey = new RegExp(partKeyPattern);
+const jsonPart = new RegExp(jsonPartPattern);
 
 /**
- * Whether CAN data or a sensor value discloses a position: by its key, or by a name in its value. In SQL,
- * `withoutPositions` (packages/database/private-values.ts) decides the same.
+ * Whether CAN data or a sensor value discloses a position: by its key, by a name in its value, or as a part of JSON. In
+ * SQL, `withoutPositions` (packages/database/private-values.ts) decides the same.
  */
 export function disclosesPosition({ key, value }: CanDatum): boolean {
-  if (positionKey.test(key)) return true;
+  if (positionKey.test(key) || (partKey.test(key) && jsonPart.test(value))) return true;
   return (namingKey.test(key) || nestedValue.test(value)) && positionName.test(value);
 }
 

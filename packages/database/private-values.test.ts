@@ -2,9 +2,12 @@ import { readFile } from 'node:fs/promises';
 import {
   disclosesPosition,
   isPositionSensor,
+  jsonPartPattern,
   namingKeyPattern,
   nestedValuePattern,
+  partKeyPattern,
   positionKeyPattern,
+  positionNamePattern,
 } from '@odograph/contracts/positions';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
@@ -32,6 +35,8 @@ const disclosing = [
   { key: 'alarm', value: 'geofenceEnter,overspeed' },
   { key: 'extra', value: '{"lat":48.1}' },
   { key: 'extra', value: '[{"poi":"Home"}]' },
+  { key: 'plan_2', value: '":48.1,"x":2.3}]}' },
+  { key: 'plan_10', value: '48.1,2.3,48.2' },
 ];
 const others = [
   { key: 'event', value: 'ignition' },
@@ -40,6 +45,8 @@ const others = [
   { key: 'driver', value: 'lat' },
   { key: 'extra', value: '{"rpm":2100}' },
   { key: 'radio', value: '12' },
+  { key: 'axle_2', value: '4.5' },
+  { key: 'plan', value: 'first, second' },
 ];
 
 describe('what discloses a position', () => {
@@ -75,9 +82,10 @@ describe('infra/clear-private-values.sql', () => {
 
   it('has the patterns of the platform', async () => {
     const script = await readScript();
-    for (const pattern of [positionKeyPattern, namingKeyPattern, nestedValuePattern]) {
-      expect(script).toContain(`'${pattern}'`);
-    }
+    const patterns = [positionKeyPattern, namingKeyPattern, nestedValuePattern, partKeyPattern, jsonPartPattern];
+    for (const pattern of patterns) expect(script).toContain(`'${pattern}'`);
+    expect(positionNamePattern.startsWith(positionKeyPattern)).toBe(true);
+    expect(script).toContain(`(pg_temp.position_key() || '${positionNamePattern.slice(positionKeyPattern.length)}')`);
   });
 
   it('clears the readings of privacy intervals, compressed or not, and no others', async () => {

@@ -1,12 +1,15 @@
 import {
+  jsonPartPattern,
   namingKeyPattern,
   nestedValuePattern,
+  partKeyPattern,
   positionKeyPattern,
   positionNamePattern,
 } from '@odograph/contracts/positions';
 
 /** SQL text of `disclosesPosition` (packages/contracts/positions.ts). */
 const disclosesPosition = `(datum->>'key' ~* '${positionKeyPattern}'
+  or datum->>'key' ~ '${partKeyPattern}' and datum->>'value' ~ '${jsonPartPattern}'
   or (datum->>'key' ~* '${namingKeyPattern}' or datum->>'value' ~ '${nestedValuePattern}')
     and datum->>'value' ~* '${positionNamePattern}')`;
 
