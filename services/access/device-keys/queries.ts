@@ -59,6 +59,7 @@ async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promis
   const key = randomBytes(keyBytes);
   const sealed = sealer.seal(key, deviceKeyContext(deviceId, 1));
   // A suspension in flight holds the vehicle and does not see the new key; it must be committed before the list is read.
+  // PostgreSQL runs a SELECT in WITH, and so locks, only as far as the statement reads it: hence the count.
   const { numAffectedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>
     sql`with linked as (select vehicle.id from vehicle join device_link on device_link.vehicle_id = vehicle.id
         where device_id = ${deviceId} and upper_inf(period) for no key update of vehicle)

@@ -318,6 +318,21 @@ describe('erasing a person', () => {
     for (const name of names) expect(await tablesWith(name)).toEqual([]);
   });
 
+  it('leaves the rows of an earlier account that had the same name in another case', async () => {
+    const application = await createApplication(db);
+    const username = `person-${randomUUID()}`;
+    const earlier = await createAccount(application, username.toUpperCase());
+    await book(application, username.toUpperCase(), earlier, anHourAgo());
+    await admin.delete(`/v1/x/admin/users/${earlier}`);
+    const userId = await createAccount(application, username);
+    await book(application, username, userId, anHourAgo());
+    expect((await admin.post(`/v1/x/admin/persons/${userId}/erase`, {})).status).toBe(200);
+    expect(await tablesWith(username)).toEqual([]);
+    const { rows } = await sql`select user_id, account_id from booking where application_id = ${application.id}
+      and user_id not like 'erased-%'`.execute(db);
+    expect(rows).toEqual([{ user_id: username.toUpperCase(), account_id: earlier }]);
+  });
+
   it('leaves other persons and other applications alone', async () => {
     const [own, other] = [await createApplication(db), await createApplication(db)];
     const [driver, neighbour] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];
