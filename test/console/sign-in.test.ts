@@ -1,8 +1,9 @@
-import { createOperator } from '@odograph/testkit/fixtures';
+import { createApplication, createOperator } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBarriers, signedInOptions, watchPage } from './browser.fixture.ts';
-import { type ConsoleSetup, startConsole } from './console.fixture.ts';
+import { type ConsoleSetup, startConsole, uniqueName } from './console.fixture.ts';
+import { createAccount, endSessions, password } from './fleet.fixture.ts';
 
 describe.skipIf(!hasBrowser)('signing in to the console', () => {
   let setup: ConsoleSetup;
@@ -77,6 +78,60 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
       await page.getByRole('button', { name: button }).first().waitFor();
       expect(await findBarriers(page, ['button-name'])).toEqual([]);
     }
+    await page.context().close();
+  });
+});
+
+describe.skipIf(!hasBrowser)('a browser that several people use', () => {
+  let setup: ConsoleSetup;
+  const plate = uniqueName('SE');
+  beforeAll(async () => {
+    setup = await startConsole();
+    await setup.createNamedVehicle(plate);
+  });
+  afterAll(() => setup?.stop());
+
+  /** Creates an operator of an application without vehicles. @returns the name */
+  const createStranger = async (): Promise<string> =>
+    createAccount(setup.platform, { application: await createApplication(setup.platform.db) });
+
+  it('forgets the page of a person whose session has ended when another person signs in', async () => {
+    const first = await setup.accountOf('operator');
+    const { page } = await setup.open('/vehicles', first);
+    await page.getByRole('link', { name: plate }).waitFor();
+    await endSessions(setup.platform, first);
+    await page.getByText('Parked', { exact: true }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.getByLabel('Name').fill(await createStranger());
+    await dialog.getByLabel('Password').fill(password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('searchbox').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.getByText(plate).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('shows nothing of a person in other tabs after the sign-out, nor when another person signs in', async () => {
+    const { page } = await setup.open('/vehicles', await setup.accountOf('operator'));
+    await page.getByRole('link', { name: plate }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto('/profile');
+    await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText(plate).count()).toBe(0);
+    await other.getByLabel('Name').fill(await setup.accountOf('operator'));
+    await other.getByLabel('Password').fill(password);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('navigation', { name: 'Screens' }).waitFor();
+    await page.goto('/vehicles');
+    await page.getByRole('link', { name: plate }).waitFor();
+    // Whatever ended the session, the sign-in of another person takes its place.
+    await other.context().clearCookies();
+    await other.goto('/profile');
+    await other.getByLabel('Name').fill(await createStranger());
+    await other.getByLabel('Password').fill(password);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText(plate).waitFor({ state: 'detached' });
     await page.context().close();
   });
 });

@@ -16,15 +16,34 @@ const retryMs = 5000;
 /** A session ends after 12 hours without this call, also while a page is open. */
 const keepAliveMs = 600_000;
 
-function open(person: Person): void {
+/** Tells the other tabs of this browser, which share the cookie of the session. */
+const tabs = new BroadcastChannel('session');
+type Change = 'signed in' | 'signed out';
+const tellTabs = (change: Change): void => tabs.postMessage(change);
+
+const identityOf = (one: Person): string => (one.kind === 'operator' ? `operator ${one.name}` : `user ${one.userId}`);
+
+/** Loads the page again, so that it forgets what it knows of the former person. */
+function startAfresh(): void {
+  session.value = { state: 'unknown' };
+  location.reload();
+}
+
+function open(next: Person): void {
+  const former = person();
+  if (former && identityOf(former) !== identityOf(next)) {
+    startAfresh();
+    return;
+  }
   sessionEnded.value = false;
-  session.value = { state: 'signed in', person };
+  session.value = { state: 'signed in', person: next };
 }
 
 /** Finds the signed-in person; tries again while the platform does not answer. */
 export async function readSession(): Promise<void> {
   try {
     open(await answerOf(api.GET('/v1/x/session')));
+    tellTabs('signed in');
   } catch (error) {
     const isRefused =
       error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
@@ -86,17 +105,23 @@ export const isConfinedToProfile = (): boolean => {
 /** Whether the person may make changes: an operator with the role viewer can only read. */
 export const mayChange = (): boolean => person()?.kind === 'user' || hasRole('operator');
 
-/** Keeps the session alive, and notices when it has ended. */
+/** Keeps the session alive, and notices when it has ended or belongs to another person. */
 export async function checkSession(): Promise<void> {
   if (!person()) return;
-  const { response } = await api.GET('/v1/x/session');
+  const { data, response } = await api.GET('/v1/x/session');
+  if (data && person()) open(data);
   if (response.status === 401) sessionEnded.value = true;
 }
 
-/** Keeps the session alive for as long as the page is open. */
+/** Keeps the session alive for as long as the page is open, and follows the other tabs. */
 export function keepSession(): void {
   // Without an answer the next call tries again.
-  setInterval(() => void checkSession().catch(() => undefined), keepAliveMs);
+  const check = () => void checkSession().catch(() => undefined);
+  setInterval(check, keepAliveMs);
+  tabs.addEventListener('message', ({ data }: MessageEvent<Change>) => {
+    if (data === 'signed in') check();
+    else if (person()) startAfresh();
+  });
 }
 
 export type Credentials =
@@ -113,6 +138,7 @@ export async function signIn(credentials: Credentials): Promise<SignInFault | un
   const result = await api.POST('/v1/x/session', { body: credentials }).catch(() => undefined);
   if (result?.data) {
     open(result.data);
+    tellTabs('signed in');
     return undefined;
   }
   const status = result?.response.status ?? 0;
@@ -145,6 +171,7 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
     const { authenticatorData, clientDataJSON, signature, userHandle = '' } = response;
     const body = { id, authenticatorData, clientDataJSON, signature, userHandle };
     open(await answerOf(api.POST('/v1/x/session/passkey', { body })));
+    tellTabs('signed in');
     return undefined;
   } catch (error) {
     if (!(error instanceof CallFailure)) return isSuggested ? undefined : { kind: 'wrong passkey' };
@@ -155,8 +182,9 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
   await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session'));
-  session.value = { state: 'signed out' };
+  tellTabs('signed out');
   navigate('/sign-in');
+  startAfresh();
 }
 
 /** Changes the password of the signed-in person; other sessions of the account end. @throws CallFailure */
