@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { CallFailure, messageOf } from './client.ts';
 
-/** The state of a load. Earlier data stays while it is loaded again. */
+/** The state of a load. Earlier data of the same inputs stays while it is loaded again. */
 export interface Loaded<Data> {
   readonly data: Data | undefined;
   /** The message of the failure of the last attempt. */
@@ -13,29 +13,47 @@ export interface Loaded<Data> {
   reload(): void;
 }
 
-/** Loads when the component is first shown, and when an input changes; an answer that is out of date is dropped. */
-export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknown[]): Loaded<Data> {
-  const state = useSignal<Partial<Omit<Loaded<Data>, 'reload'>>>({});
+interface State<Data> extends Partial<Omit<Loaded<Data>, 'reload'>> {
+  readonly inputs: readonly unknown[];
+}
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.every((input, place) => Object.is(input, other[place]));
+
+/**
+ * Loads when the component is first shown, and when an input or an occasion changes; an answer that is out of date is
+ * dropped.
+ * @param inputs decide what is loaded: data of others is not returned
+ * @param occasions to load the same again
+ */
+export function useLoad<Data>(
+  load: () => Promise<Data>,
+  inputs: readonly unknown[],
+  occasions: readonly unknown[] = [],
+): Loaded<Data> {
+  const state = useSignal<State<Data>>({ inputs });
   const attempt = useSignal(0);
+  const known = (): State<Data> => (isSame(state.value.inputs, inputs) ? state.value : { inputs });
   useEffect(() => {
     let isCurrent = true;
-    state.value = { data: state.value.data, isLoading: true };
+    state.value = { inputs, data: known().data, isLoading: true };
     load().then(
       (loaded) => {
-        if (isCurrent) state.value = { data: loaded, isLoading: false };
+        if (isCurrent) state.value = { inputs, data: loaded, isLoading: false };
       },
       (error: unknown) => {
         const code = error instanceof CallFailure ? error.code : undefined;
-        if (isCurrent) state.value = { data: state.value.data, failure: messageOf(error), code, isLoading: false };
+        const failed = { failure: messageOf(error), code, isLoading: false };
+        if (isCurrent) state.value = { inputs, data: known().data, ...failed };
       },
     );
     return () => {
       isCurrent = false;
     };
-  }, [...inputs, attempt.value]);
+  }, [...inputs, ...occasions, attempt.value]);
   const reload = () => {
     attempt.value += 1;
   };
-  const { data, failure, code, isLoading = true } = state.value;
+  const { data, failure, code, isLoading = true } = known();
   return { data, failure, code, isLoading, reload };
 }

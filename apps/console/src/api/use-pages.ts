@@ -41,6 +41,8 @@ export function usePages<Row>(
   /** Counts requests, so that an answer that is out of date is dropped. */
   const generation = useRef(0);
   const pageSize = useRef(0);
+  /** Whether the rows are of other inputs. */
+  const isOutdated = useRef(false);
 
   const run = async (request: () => Promise<NonNullable<Pages<Row>['rows']>>): Promise<void> => {
     generation.current += 1;
@@ -48,7 +50,10 @@ export function usePages<Row>(
     isLoading.value = true;
     const loaded = await request().catch(messageOf);
     if (mine !== generation.current) return;
-    if (typeof loaded !== 'string') rows.value = loaded;
+    if (typeof loaded !== 'string') {
+      rows.value = loaded;
+      isOutdated.current = false;
+    } else if (isOutdated.current) rows.value = undefined;
     failure.value = typeof loaded === 'string' ? loaded : undefined;
     isLoading.value = false;
   };
@@ -68,6 +73,7 @@ export function usePages<Row>(
   };
 
   useEffect(() => {
+    isOutdated.current = true;
     void loadFirst();
     const timer = setInterval(() => {
       const isFirstPage = (rows.value?.rows.length ?? 0) <= pageSize.current;

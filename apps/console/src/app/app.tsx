@@ -92,6 +92,7 @@ function AlarmBadge() {
   const query = { state: 'open', acknowledged: false, limit: maxAlarms + 1 } as const;
   const { data, reload } = useLoad(
     () => answerOf(api.GET('/v1/x/alarms', { params: { query } })),
+    [],
     [alarmChanges.value],
   );
   useEffect(() => {

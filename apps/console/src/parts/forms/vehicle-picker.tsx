@@ -135,7 +135,7 @@ function VehicleSearch({ label, placeholder, appId, list, describe, onPick }: Ve
   const search = useSignal('');
   const q = search.value;
   const find = async () => (q === '' ? [] : listVehicles(appId, { q, limit: maxFound }));
-  const { data, failure } = useLoad(find, [q]);
+  const { data, failure } = useLoad(find, [], [q]);
   return (
     <>
       <SearchBox label={label} placeholder={placeholder} initial="" onSearch={(typed) => assign(search, typed)} />

@@ -283,7 +283,7 @@ function Stations({ draft, failure }: PartOptions) {
 function Vehicles({ appId, draft, failure }: PartOptions & { appId: string }) {
   const { vehicleIds } = draft.value;
   // Without plates, the identifiers stay.
-  const named = useLoad(() => nameVehicles(appId, vehicleIds ?? []).catch(() => []), [vehicleIds?.join()]);
+  const named = useLoad(() => nameVehicles(appId, vehicleIds ?? []).catch(() => []), [], [vehicleIds?.join()]);
   const vehicles = (vehicleIds ?? []).map((id) => named.data?.find((one) => one.id === id) ?? { id, plate: id });
   return (
     <VehicleScope

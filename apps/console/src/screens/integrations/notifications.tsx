@@ -78,7 +78,7 @@ interface ThisBrowserOptions extends Listed<Notification> {
 /** Starts and stops push messages to this browser, or says why it cannot be notified. */
 function ThisBrowser({ appId, all, reload, onStart }: ThisBrowserOptions) {
   const { browser: text } = texts.value.notifications;
-  const { data = [] } = useLoad(ownNotifications, [all]);
+  const { data = [] } = useLoad(ownNotifications, [], [all]);
   const support = pushSupport();
   const own = all.filter(({ id, channel }) => channel === 'push' && data.some((one) => one.id === id));
   if (support !== 'supported') return <p class="muted">{text[support]}</p>;

@@ -109,7 +109,7 @@ export function Figures({ hours }: { hours: number }) {
     }, refreshMs);
     return () => clearInterval(timer);
   }, []);
-  const { data, failure, reload } = useLoad(() => loadHistory(hours), [hours, turn.value]);
+  const { data, failure, reload } = useLoad(() => loadHistory(hours), [hours], [turn.value]);
   const times = useMemo(() => (data?.points ?? []).map(({ at }) => Date.parse(at) / 1000), [data]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.points.length === 0) return <Empty title={texts.value.pipeline.noHistory} />;

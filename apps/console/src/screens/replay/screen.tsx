@@ -166,7 +166,7 @@ export function ReplayScreen() {
   const opened = useMemo(() => Math.floor(Date.now() / 1000), []);
   const request = readRequest(opened);
   const { ids, from, until } = request;
-  const { data, failure, reload } = useLoad(() => loadReplay(request), [ids.join(), from, until]);
+  const { data, failure, reload } = useLoad(() => loadReplay(request), [from, until], [ids.join()]);
   const content = () => {
     if (ids.length === 0) return <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>;
     if (failure) return <LoadFailure message={failure} retry={reload} />;

@@ -60,7 +60,7 @@ function DayField({ label, name, value }: { label: string; name: 'from' | 'to'; 
 function Filters({ appId, selection, names }: PartOptions) {
   const { reportScreen: text, groups } = texts.value;
   const { kind, preset, firstDay, lastDay, vehicleIds, group } = selection;
-  const { data: named } = useLoad(() => nameVehicles(appId || undefined, vehicleIds), [vehicleIds.join()]);
+  const { data: named } = useLoad(() => nameVehicles(appId || undefined, vehicleIds), [], [vehicleIds.join()]);
   const choosePreset = (interval: string) =>
     changeQuery({
       interval,

@@ -112,7 +112,7 @@ interface PrivacySwitchOptions {
 /** The state of location privacy, its intervals, and the switch for those who may use it. */
 function Privacy({ vehicle, mayChange }: { vehicle: LiveVehicle; mayChange: boolean }) {
   const { privacy: text } = texts.value;
-  const { data, failure, reload } = useLoad(() => loadPrivacyIntervals(vehicle.id), [vehicle.id, vehicle.state]);
+  const { data, failure, reload } = useLoad(() => loadPrivacyIntervals(vehicle.id), [vehicle.id], [vehicle.state]);
   const open = data?.find(({ until }) => until === undefined);
   return (
     <div class="stack">

@@ -226,7 +226,7 @@ async function send({ id, appId }: LiveVehicle, { path }: Choice): Promise<strin
 /** Commands to a vehicle: confirmed by the person, followed step by step, and their history. */
 export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: LiveCommand | undefined }) {
   const { commands: text } = texts.value;
-  const loaded = useLoad(() => load(vehicle), [vehicle.id, changed?.id, changed?.endedAt]);
+  const loaded = useLoad(() => load(vehicle), [vehicle.id], [changed?.id, changed?.endedAt]);
   const asked = useSignal<Choice | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
   const ask = (choice: Choice | undefined) => assign(asked, choice);

@@ -19,7 +19,7 @@ const padding = { top: 32, right: 40, bottom: 72, left: 40 };
 export function LastTrip({ vehicle, location }: { vehicle: LiveVehicle; location: Schema<'LiveLocation'> }) {
   const { map: text, loading } = texts.value;
   const address = useAddress(vehicle);
-  const { data: trip, failure, isLoading } = useLoad(() => loadLastTrip(vehicle), [vehicle.id, vehicle.parkedSince]);
+  const { data: trip, failure, isLoading } = useLoad(() => loadLastTrip(vehicle), [vehicle.id], [vehicle.parkedSince]);
   const { container, map } = useMap((created, palette) => {
     addRouteLayer(created, palette);
     addMarkerImages(created, palette);

@@ -103,7 +103,7 @@ function Keys({ keys }: { keys: readonly Key[] }) {
 /** The latest values of a vehicle by group, each once and with its age, and its last trip on a map. */
 export function Now({ vehicle }: { vehicle: LiveVehicle }) {
   const { vehiclePage: text } = texts.value;
-  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id, contactStep(vehicle)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id], [contactStep(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.values.length === 0) return <Empty title={text.noData}>{<p>{text.noDataText}</p>}</Empty>;
   const values = distinct(data.values);

@@ -261,7 +261,8 @@ export function Figures({ vehicleId, fields, chosen, window, onRemove }: Figures
   const time = useSignal<number | undefined>(undefined);
   const { data, failure, reload } = useLoad(
     () => loadDrawing(vehicleId, chosen, window),
-    [vehicleId, chosen.join(), window.period, window.until],
+    [vehicleId, window.period, window.until],
+    [chosen.join()],
   );
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (

@@ -368,9 +368,10 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
   const { trips: text } = texts.value;
   const selected = address.value.query.get('trip');
   const end = readSeconds('until');
-  const until = end ?? Math.floor(Date.now() / 1000);
-  const { data, failure, reload } = useLoad(() => loadTrips(vehicle, until), [vehicle.id, end]);
-  const trip = data?.find(({ trip_id }) => trip_id === selected) ?? data?.[0];
+  const latest = useMemo(() => Math.floor(Date.now() / 1000), [end === undefined]);
+  const until = end ?? latest;
+  const { data, failure, reload } = useLoad(() => loadTrips(vehicle, until), [vehicle.id, until]);
+  const trip = selected === null ? data?.[0] : data?.find(({ trip_id }) => trip_id === selected);
   const move = (seconds: number) => {
     changeQuery({ until: writeEnd(until + seconds, weekSeconds), trip: undefined });
   };
@@ -387,7 +388,10 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
         <div class="trips-period">
           <Button onClick={() => move(-weekSeconds)}>{text.earlier}</Button>
           <span>{`${formatDay((until - weekSeconds) * 1000)} – ${formatDay(until * 1000)}`}</span>
-          <Button disabled={Date.now() / 1000 - until < recentSeconds} onClick={() => move(weekSeconds)}>
+          <Button
+            disabled={end === undefined || Date.now() / 1000 - until < recentSeconds}
+            onClick={() => move(weekSeconds)}
+          >
             {text.later}
           </Button>
         </div>

@@ -89,7 +89,7 @@ function GroupRows({ vehicleId, group, values }: { vehicleId: string; group: str
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   const { values: text, vehiclePage, map } = texts.value;
   const search = useSignal('');
-  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id, contactStep(vehicle)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id], [contactStep(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);

@@ -1,0 +1,57 @@
+import { hasBrowser } from '@odograph/testkit/programs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ConsoleSetup, startConsole } from './console.fixture.ts';
+import { createAccount, createTestFleet, type TestFleet } from './fleet.fixture.ts';
+
+let setup: ConsoleSetup;
+let fleet: TestFleet;
+let operator: string;
+
+const open = async (path: string): Promise<Page> => (await setup.open(path, operator)).page;
+const failed = (page: Page) => page.getByText('This could not be loaded');
+
+describe.skipIf(!hasBrowser)('the console while answers are late, missing or replaced', () => {
+  beforeAll(async () => {
+    setup = await startConsole();
+    fleet = await createTestFleet(setup.platform);
+    operator = await createAccount(setup.platform, fleet, 'operator');
+  });
+  afterAll(async () => {
+    await fleet?.stop();
+    await setup?.stop();
+  });
+
+  it('shows no trips of another week while those of a week are loaded, nor when that fails', async () => {
+    const page = await open(`/vehicles/${fleet.moving.id}/trips`);
+    const trips = page.locator('.trip-row');
+    await trips.first().waitFor();
+    const held: (() => void)[] = [];
+    await page.route('**/v1/vehicle/*/trips?*', (route) => held.push(() => void route.abort()));
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await expect.poll(() => held.length).toBe(1);
+    expect(await trips.count()).toBe(0);
+    held[0]?.();
+    await failed(page).waitFor();
+    expect(await trips.count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('shows no other trip than the one in the address', async () => {
+    const page = await open(`/vehicles/${fleet.moving.id}/trips?trip=deleted`);
+    await page.locator('.trip-row').first().waitFor();
+    expect(await page.locator('.trip-row[aria-current="true"]').count()).toBe(0);
+    expect(await page.getByRole('slider').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('lists no vehicles of an earlier search when a search fails', async () => {
+    const page = await open('/vehicles');
+    await page.getByRole('link', { name: fleet.moving.plate }).waitFor();
+    await page.route('**/v1/x/vehicles?q=*', (route) => route.abort());
+    await page.getByRole('searchbox').fill('PK-200');
+    await failed(page).waitFor();
+    expect(await page.getByRole('link', { name: fleet.moving.plate }).count()).toBe(0);
+    await page.context().close();
+  });
+});
