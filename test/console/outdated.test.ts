@@ -54,4 +54,18 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     expect(await page.getByRole('link', { name: fleet.moving.plate }).count()).toBe(0);
     await page.context().close();
   });
+
+  it('stays on the screen that is opened while a search is typed', async () => {
+    const page = await open('/vehicles');
+    const link = page.getByRole('link', { name: fleet.parked.plate });
+    await link.waitFor();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.getByRole('searchbox').fill('MV');
+    await link.click();
+    await page.waitForURL(`/vehicles/${fleet.parked.id}`);
+    await page.clock.runFor(1000);
+    expect(new URL(page.url()).pathname).toBe(`/vehicles/${fleet.parked.id}`);
+    await page.context().close();
+  });
 });

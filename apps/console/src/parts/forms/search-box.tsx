@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 /** A search is started this long after the last key. */
 export const typingMs = 250;
@@ -14,6 +14,8 @@ interface SearchBoxOptions {
 /** A field for text that the platform searches for. */
 export function SearchBox({ label, placeholder, initial, onSearch }: SearchBoxOptions) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // A search would change the address of the next screen.
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <search class="search">
       <input
