@@ -11,6 +11,10 @@ let operator: string;
 const open = async (path: string): Promise<Page> => (await setup.open(path, operator)).page;
 const failed = (page: Page) => page.getByText('This could not be loaded');
 
+/** Opens an address in the page, as a jump in its history does. */
+const jump = (page: Page, path: string) =>
+  page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+
 describe.skipIf(!hasBrowser)('the console while answers are late, missing or replaced', () => {
   beforeAll(async () => {
     setup = await startConsole();
@@ -66,6 +70,18 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.waitForURL(`/vehicles/${fleet.parked.id}`);
     await page.clock.runFor(1000);
     expect(new URL(page.url()).pathname).toBe(`/vehicles/${fleet.parked.id}`);
+    await page.context().close();
+  });
+
+  it('shows the commands of a vehicle on no page of another one', async () => {
+    const page = await open(`/vehicles/${fleet.moving.id}/commands`);
+    await page.getByRole('button', { name: 'Sound the horn' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sound the horn' }).click();
+    await page.getByRole('cell', { name: /done/ }).first().waitFor();
+    await jump(page, `/vehicles/${fleet.parked.id}/commands`);
+    await page.getByRole('heading', { name: fleet.parked.plate }).waitFor();
+    await page.getByText('No commands yet').waitFor();
+    expect(await page.getByText('Sound the horn').count()).toBe(1);
     await page.context().close();
   });
 });

@@ -138,7 +138,8 @@ function History({ commands }: { commands: readonly Command[] }) {
 
 /** Merges what the live stream says into the list; the newest command comes first. */
 function merge(commands: readonly Command[], changed: LiveCommand | undefined): Command[] {
-  if (!changed) return [...commands];
+  // The list is newer if the end was missed while the stream was away.
+  if (!changed || commands.some(({ id, endedAt }) => id === changed.id && endedAt !== undefined)) return [...commands];
   const { vehicleId: _vehicleId, ...command } = changed;
   const others = commands.filter(({ id }) => id !== command.id);
   return [command, ...others].sort((one, other) => other.createdAt.localeCompare(one.createdAt));

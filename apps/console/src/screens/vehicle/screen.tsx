@@ -7,6 +7,7 @@ import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
 import { Heading, Loading, Tabs } from '../../parts/layout/placeholders.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { address } from '../../router.ts';
+import { assign } from '../../signals.ts';
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { AccessTab } from './access.tsx';
@@ -54,15 +55,15 @@ export function VehicleScreen() {
   const [, , vehicleId = '', part = 'now'] = address.value.path.split('/');
   const command = useSignal<LiveCommand | undefined>(undefined);
   const fleet = useMemo(() => {
-    const onCommand = (changed: LiveCommand) => {
-      if (changed.vehicleId === vehicleId) command.value = changed;
-    };
+    const onCommand = (changed: LiveCommand) => assign(command, changed);
     return new Fleet({ only: vehicleId, onCommand });
   }, [vehicleId]);
   useEffect(() => () => fleet.stop(), [fleet]);
   fleet.watch();
   const vehicle = fleet.vehicles.get(vehicleId);
   const tab = tabs.find((one) => one === part) ?? 'now';
+  // The last command of the stream may be of a vehicle that was shown before.
+  const changed = command.value?.vehicleId === vehicleId ? command.value : undefined;
   if (!vehicle && fleet.isComplete.value) return <ArchivedVehicle key={vehicleId} id={vehicleId} />;
   if (!vehicle) return <Loading />;
   const content: Readonly<Record<Tab, () => ComponentChildren>> = {
@@ -73,7 +74,7 @@ export function VehicleScreen() {
     values: () => <Values vehicle={vehicle} />,
     access: () => <AccessTab vehicle={vehicle} />,
     records: () => <Records vehicle={vehicle} />,
-    commands: () => <Commands vehicle={vehicle} changed={command.value} />,
+    commands: () => <Commands vehicle={vehicle} changed={changed} />,
     details: () => (
       <div class="page">
         <Details vehicle={vehicle} />
