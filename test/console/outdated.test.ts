@@ -2,7 +2,7 @@ import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
-import { createAccount, createTestFleet, type TestFleet } from './fleet.fixture.ts';
+import { createAccount, createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
 let fleet: TestFleet;
@@ -82,6 +82,29 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.getByRole('heading', { name: fleet.parked.plate }).waitFor();
     await page.getByText('No commands yet').waitFor();
     expect(await page.getByText('Sound the horn').count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('shows the lock above the commands as the device reports it now', async () => {
+    const page = await open(`/vehicles/${fleet.parked.id}/commands`);
+    const state = page.locator('.command-state');
+    await state.getByText('locked', { exact: true }).waitFor();
+    await fleet.parked.device.upload([{ ...reading(), fleet: { lock: 'UNLOCKED', doors: 'OPEN' } }]);
+    await expect.poll(() => state.getByText('unlocked', { exact: true }).count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('says that nobody has a key only if the platform says so', async () => {
+    const page = await open(`/vehicles/${fleet.parked.id}/access`);
+    await page.route('**/v1/vehicle/*/status?*', (route) =>
+      route.fulfill({ status: 503, json: { error: 'OVERLOADED', message: 'try again' } }),
+    );
+    await jump(page, `/vehicles/${fleet.parked.id}`);
+    await failed(page).waitFor();
+    expect(await page.getByText('Nobody has a key now.').count()).toBe(0);
+    await page.unroute('**/v1/vehicle/*/status?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Nobody has a key now.').waitFor();
     await page.context().close();
   });
 });

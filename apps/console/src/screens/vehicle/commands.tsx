@@ -12,6 +12,8 @@ import { assign } from '../../signals.ts';
 import { formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { lookUp, texts } from '../../texts/texts.ts';
+import { loadStatus } from './now.tsx';
+import { contactStep } from './values.tsx';
 
 /**
  * Every action with its path, the word in GET /v1/vehicle/actions that means that the device supports it, and the group
@@ -44,29 +46,30 @@ const marks: Readonly<Record<Command['state'], string>> = {
 async function load({ id, appId }: LiveVehicle) {
   const header = actingFor(appId);
   const query = { vehicleId: id };
-  const statusQuery = { path: { id }, query: { view: 'fleet' as const }, header };
-  const [available, history, status] = await Promise.all([
+  const [available, history] = await Promise.all([
     answerOf(api.GET('/v1/vehicle/actions', { params: { query, header } })),
     answerOf(api.GET('/v1/x/commands', { params: { query, header } })),
-    // Fails while the vehicle has no status, or a private one.
-    api.GET('/v1/vehicle/{id}/status', { params: statusQuery }),
   ]);
   const choices = actions.filter(({ word }) => available.actions.some((one) => one === word));
-  return { choices, commands: history.commands, status: (status.data ?? {}) as Readonly<Record<string, unknown>> };
+  return { choices, commands: history.commands };
 }
 
 /** The state that commands change, as the device last reported it. */
-function State({ status }: { status: Readonly<Record<string, unknown>> }) {
-  const names = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).filter(
-    (name) => typeof status[name] === 'string' && status[name] !== '',
-  );
-  if (names.length === 0) return null;
+function State({ vehicle, changed }: CommandsOptions) {
+  const loadState = () => loadStatus(vehicle);
+  const { data: status, failure } = useLoad(loadState, [vehicle.id], [contactStep(vehicle), changed?.endedAt]);
+  if (failure) return <p class="notice late">{failure}</p>;
+  const shown = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).flatMap((name) => {
+    const word = status?.[name] ?? '';
+    return word === '' ? [] : [{ name, word }];
+  });
+  if (shown.length === 0) return null;
   return (
     <dl class="card command-state">
-      {names.map((name) => (
+      {shown.map(({ name, word }) => (
         <div key={name}>
           <dt>{nameOfValue({ group: 'fleet', name })}</dt>
-          <dd>{formatValue(String(status[name]), undefined, '')}</dd>
+          <dd>{formatValue(word, undefined, '')}</dd>
         </div>
       ))}
     </dl>
@@ -224,8 +227,14 @@ async function send({ id, appId }: LiveVehicle, { path }: Choice): Promise<strin
   }
 }
 
+interface CommandsOptions {
+  readonly vehicle: LiveVehicle;
+  /** The last command of the vehicle that has changed since the page was opened. */
+  readonly changed: LiveCommand | undefined;
+}
+
 /** Commands to a vehicle: confirmed by the person, followed step by step, and their history. */
-export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: LiveCommand | undefined }) {
+export function Commands({ vehicle, changed }: CommandsOptions) {
   const { commands: text } = texts.value;
   const loaded = useLoad(() => load(vehicle), [vehicle.id], [changed?.id, changed?.endedAt]);
   const asked = useSignal<Choice | undefined>(undefined);
@@ -253,7 +262,7 @@ export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: 
   const choice = asked.value;
   return (
     <div class="page">
-      <State status={loaded.data.status} />
+      <State vehicle={vehicle} changed={changed} />
       <Choices choices={loaded.data.choices} onChoose={ask} />
       <div role="alert">{failure.value && <p class="notice wrong">{failure.value}</p>}</div>
       {latest && <Steps command={latest} />}

@@ -1,4 +1,4 @@
-import { answerOf, api, type Schema } from '../../api/client.ts';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -12,16 +12,28 @@ import { contactStep, distinct, groupName, groups, ValueName } from './values.ts
 type Value = Schema<'LatestValue'>;
 type Key = Schema<'FleetVehicleStatus'>['authorizations'][number];
 
-/** Loads the latest values, and the keys that are valid now. */
-async function load({ id, appId }: LiveVehicle) {
-  const path = { id };
-  const fleet = { path, query: { view: 'fleet' as const }, header: actingFor(appId) };
-  const [{ values }, { data: status }] = await Promise.all([
-    answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path } })),
-    // Fails for a vehicle without data.
-    api.GET('/v1/vehicle/{id}/status', { params: fleet }),
+/** Loads the fleet status. @returns undefined for a vehicle without data or without a device @throws CallFailure */
+export async function loadStatus({
+  id,
+  appId,
+}: LiveVehicle): Promise<Partial<Schema<'FleetVehicleStatus'>> | undefined> {
+  const params = { path: { id }, query: { view: 'fleet' as const }, header: actingFor(appId) };
+  try {
+    const status = await answerOf(api.GET('/v1/vehicle/{id}/status', { params }));
+    return 'authorizations' in status ? status : undefined;
+  } catch (error) {
+    if (error instanceof CallFailure && error.code === 'COMMUNICATION_FAILED') return undefined;
+    throw error;
+  }
+}
+
+/** Loads the latest values, and the keys that are valid now. @throws CallFailure */
+async function load(vehicle: LiveVehicle) {
+  const [{ values }, status] = await Promise.all([
+    answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id: vehicle.id } } })),
+    loadStatus(vehicle),
   ]);
-  return { values, keys: status && 'authorizations' in status ? status.authorizations : [] };
+  return { values, keys: status?.authorizations ?? [] };
 }
 
 /** The values to show first; the others follow in their groups. */
