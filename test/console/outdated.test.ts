@@ -107,4 +107,23 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.getByText('Nobody has a key now.').waitFor();
     await page.context().close();
   });
+
+  it('keeps the page of a vehicle, and a link shown once, when the live stream begins again', async () => {
+    const page = await open(`/vehicles/${fleet.parked.id}/access`);
+    await page.getByRole('button', { name: 'Share', exact: true }).click();
+    const link = page.getByRole('region', { name: 'Shown once' });
+    await link.waitFor();
+    // Without its cursor, a stream begins with a reset.
+    await page.route('**/v1/x/events?*', (route, request) => {
+      const { 'last-event-id': _cursor, ...headers } = request.headers();
+      return route.continue({ headers });
+    });
+    const reopened = page.waitForRequest('**/v1/x/events?*');
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await reopened;
+    await fleet.parked.device.upload([reading({ speed: 36 })]);
+    await page.locator('.state-chip').getByText('Moving').waitFor();
+    expect(await link.count()).toBe(1);
+    await page.context().close();
+  });
 });

@@ -53,6 +53,8 @@ export class Fleet {
   /** Whether the first snapshot is complete. */
   readonly isComplete = signal(false);
   readonly connection: Signal<Connection> = signal<Connection>({ state: 'connecting' });
+  /** Counts the events `reset`, after which changes and commands may be missing. */
+  readonly resets = signal(0);
   readonly #listeners = new Set<Listener>();
   readonly #options: FleetOptions;
   #stream: LiveStream | undefined;
@@ -136,19 +138,26 @@ export class Fleet {
     }
   }
 
+  #keep(vehicles: readonly LiveVehicle[]): void {
+    for (const vehicle of vehicles) this.vehicles.set(vehicle.id, vehicle);
+  }
+
   #take(event: Exclude<LiveEvent, { event: 'command' | 'alarm' }>): FleetChange {
     switch (event.event) {
       case 'reset':
-        this.vehicles.clear();
+        // The page of one vehicle keeps it, with what was typed there, until the snapshot.
+        if (this.#options.only === undefined) this.vehicles.clear();
         this.cells.clear();
+        this.resets.value += 1;
         this.mode.value = event.data.mode;
         return { ...nothing, isReset: true };
       case 'snapshot':
-        for (const vehicle of event.data.vehicles) this.vehicles.set(vehicle.id, vehicle);
+        if (this.#options.only !== undefined) this.vehicles.clear();
+        this.#keep(event.data.vehicles);
         if (event.data.complete) this.isComplete.value = true;
         return { ...nothing, isComplete: event.data.complete, vehicles: event.data.vehicles };
       case 'changes':
-        for (const vehicle of event.data.vehicles) this.vehicles.set(vehicle.id, vehicle);
+        this.#keep(event.data.vehicles);
         for (const id of event.data.left) this.vehicles.delete(id);
         return { ...nothing, vehicles: event.data.vehicles, left: event.data.left };
       case 'cells':

@@ -55,7 +55,7 @@ async function load({ id, appId }: LiveVehicle) {
 }
 
 /** The state that commands change, as the device last reported it. */
-function State({ vehicle, changed }: CommandsOptions) {
+function State({ vehicle, changed }: Omit<CommandsOptions, 'resets'>) {
   const loadState = () => loadStatus(vehicle);
   const { data: status, failure } = useLoad(loadState, [vehicle.id], [contactStep(vehicle), changed?.endedAt]);
   if (failure) return <p class="notice late">{failure}</p>;
@@ -231,12 +231,14 @@ interface CommandsOptions {
   readonly vehicle: LiveVehicle;
   /** The last command of the vehicle that has changed since the page was opened. */
   readonly changed: LiveCommand | undefined;
+  /** Counts the resets of the stream, after which commands may be missing. */
+  readonly resets: number;
 }
 
 /** Commands to a vehicle: confirmed by the person, followed step by step, and their history. */
-export function Commands({ vehicle, changed }: CommandsOptions) {
+export function Commands({ vehicle, changed, resets }: CommandsOptions) {
   const { commands: text } = texts.value;
-  const loaded = useLoad(() => load(vehicle), [vehicle.id], [changed?.id, changed?.endedAt]);
+  const loaded = useLoad(() => load(vehicle), [vehicle.id], [changed?.id, changed?.endedAt, resets]);
   const asked = useSignal<Choice | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
   const ask = (choice: Choice | undefined) => assign(asked, choice);

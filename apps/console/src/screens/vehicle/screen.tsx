@@ -74,7 +74,7 @@ export function VehicleScreen() {
     values: () => <Values vehicle={vehicle} />,
     access: () => <AccessTab vehicle={vehicle} />,
     records: () => <Records vehicle={vehicle} />,
-    commands: () => <Commands vehicle={vehicle} changed={changed} />,
+    commands: () => <Commands vehicle={vehicle} changed={changed} resets={fleet.resets.value} />,
     details: () => (
       <div class="page">
         <Details vehicle={vehicle} />
