@@ -126,4 +126,13 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     expect(await link.count()).toBe(1);
     await page.context().close();
   });
+
+  it('shows no states of services that it could not read again', async () => {
+    const { page } = await setup.open('/pipeline', await createAccount(setup.platform, undefined));
+    await page.getByText('listening').first().waitFor();
+    await page.route('**/health', (route) => route.abort());
+    await failed(page).waitFor();
+    expect(await page.getByText('listening').count()).toBe(0);
+    await page.context().close();
+  });
 });

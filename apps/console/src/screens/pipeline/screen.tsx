@@ -201,7 +201,14 @@ async function loadServices(): Promise<Services> {
 function Services() {
   const { pipeline: text } = texts.value;
   const { data, failure, reload } = useLoad(loadServices, []);
-  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') reload();
+    }, refreshMs);
+    return () => clearInterval(timer);
+  }, []);
+  if (failure) return <LoadFailure message={failure} retry={reload} />;
+  if (!data) return <Loading />;
   return (
     <ul class="services">
       {Object.entries(data).map(([name, { ok, state }]) => (
