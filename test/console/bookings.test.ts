@@ -171,6 +171,40 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
+  it('a booking whose own times are kept against a change of another person has them all', async () => {
+    const id = await createBookable('BK-400-DD');
+    const bookingId = await book(id, 24, 28, 'driver-21');
+    const { from, until } = (await api.get(`/v1/booking/${bookingId}`)).body;
+    const { page } = await setup.open(`/bookings?vehicle=${id}`, operator);
+    await page.getByRole('button', { name: /BK-400-DD, driver-21/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await api.put(`/v1/booking/${bookingId}`, { from: inHours(72), until: inHours(90) });
+    await save(page);
+    await page.getByText('Someone else has changed this in the meantime').waitFor();
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    await save(page);
+    await dialog.waitFor({ state: 'hidden' });
+    const kept = (await api.get(`/v1/booking/${bookingId}`)).body;
+    const toMinute = (time: string) => Math.floor(Date.parse(time) / 60_000);
+    expect([kept.from, kept.until].map(toMinute)).toEqual([from, until].map(toMinute));
+    await page.context().close();
+  });
+
+  it('a free-floating booking with an end keeps one, since the platform does not remove it', async () => {
+    const id = await createBookable('BK-500-EE');
+    const body = { from: inHours(1), until: inHours(3), type: 'FREE_FLOATING', driver: 'driver-22' };
+    await api.post(`/v1/vehicle/${id}/booking`, body);
+    const { page } = await setup.open(`/bookings?vehicle=${id}`, operator);
+    await page.getByRole('button', { name: /BK-500-EE, driver-22/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('End').fill('');
+    await save(page);
+    expect(await dialog.locator('input:invalid').count()).toBe(1);
+    await page.context().close();
+  });
+
   it('a parking spot is written with its place, moved by a click on the map, and deleted', async () => {
     const { page } = await setup.open('/bookings/spots', operator);
     await page.getByRole('button', { name: 'New parking spot' }).click();

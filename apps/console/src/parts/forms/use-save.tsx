@@ -16,8 +16,13 @@ export interface Saving<Thing> {
   /**
    * Runs a change of an existing thing, unless another person changed it since the form was opened: then there is a conflict.
    * @param load finds the thing as it is now
+   * @param change is given the thing as it is now
    */
-  runUnlessChanged(load: () => Promise<Thing | undefined>, change: () => Promise<unknown>, onDone: () => void): void;
+  runUnlessChanged(
+    load: () => Promise<Thing | undefined>,
+    change: (now: Thing) => Promise<unknown>,
+    onDone: () => void,
+  ): void;
   /** Accepts the state of the other person as what the form changes. */
   accept(): void;
 }
@@ -54,7 +59,7 @@ export function useSave<Thing>(
       const work = async () => {
         const theirs = await load();
         if (theirs === undefined || base.value === undefined || write(theirs) !== write(base.value)) return { theirs };
-        await change();
+        await change(theirs);
         return undefined;
       };
       void run(work, onDone);

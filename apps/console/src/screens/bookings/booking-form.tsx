@@ -73,10 +73,10 @@ interface BookingFormOptions {
   readonly onDone: () => void;
 }
 
-/** The booking as it is now; the calendar of its own start has it. */
+/** The booking as it is now, which may have been moved by up to half a year. */
 async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
-  const until = new Date(Date.parse(from) + hourMs).toISOString();
-  const { bookings } = await loadBookings({ from, until, vehicleId }, headerFor(appId));
+  const inDays = (days: number) => new Date(Date.parse(from) + days * 24 * hourMs).toISOString();
+  const { bookings } = await loadBookings({ from: inDays(-180), until: inDays(180), vehicleId }, headerFor(appId));
   return bookings.find((one) => one.bookingId === bookingId);
 }
 
@@ -93,7 +93,7 @@ async function create(appId: string, { vehicles, type, driver, from, until }: Dr
   return answerOf(api.POST('/v1/vehicle/{id}/booking', { params: { path, header: headerFor(appId) }, body }));
 }
 
-/** Only what was changed is sent: the start of a booking that runs cannot be given again. */
+/** Sends only what differs from the booking as it is now: the start of a booking that runs cannot be given again. */
 function change(appId: string, booking: Booking, { from, until }: Draft): Promise<unknown> {
   const body = {
     ...(from !== toLocalInput(booking.from) && { from: fromLocalInput(from) ?? '' }),
@@ -151,10 +151,12 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
   const saving = useSave(booking, ({ from, until, state }) => JSON.stringify([from, until, state]));
   const { failure } = saving;
   const { from, until, type } = draft.value;
+  // The platform keeps the end of a booking that has one.
+  const mayBeOpen = type === 'FREE_FLOATING' && booking?.until === undefined;
   const set = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
   const save = () => {
     if (booking) {
-      const work = () => change(appId, booking, draft.value);
+      const work = (now: Booking) => change(appId, now, draft.value);
       saving.runUnlessChanged(() => loadBooking(appId, booking), work, onDone);
     } else saving.run(() => create(appId, draft.value), onDone);
   };
@@ -172,8 +174,8 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
           label={text.until}
           value={until}
           error={faultOf(failure, 'until')}
-          hint={type === 'FREE_FLOATING' ? text.untilHint : undefined}
-          isRequired={type === 'BOOKING'}
+          hint={mayBeOpen ? text.untilHint : undefined}
+          isRequired={!mayBeOpen}
           onValue={(value) => set({ until: value })}
         />
         <FormEnd
