@@ -1,4 +1,6 @@
+import { clientWithToken } from '@odograph/testkit/api-client';
 import { hasBrowser } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
@@ -14,6 +16,17 @@ const failed = (page: Page) => page.getByText('This could not be loaded');
 /** Opens an address in the page, as a jump in its history does. */
 const jump = (page: Page, path: string) =>
   page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+
+/** Has the live stream of the page connect again without its cursor, so that it begins with a reset. */
+async function resetStream(page: Page): Promise<void> {
+  await page.route('**/v1/x/events?*', (route, request) => {
+    const { 'last-event-id': _cursor, ...headers } = request.headers();
+    return route.continue({ headers });
+  });
+  const reopened = page.waitForRequest('**/v1/x/events?*');
+  await page.evaluate("dispatchEvent(new Event('online'))");
+  await reopened;
+}
 
 describe.skipIf(!hasBrowser)('the console while answers are late, missing or replaced', () => {
   beforeAll(async () => {
@@ -113,14 +126,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.getByRole('button', { name: 'Share', exact: true }).click();
     const link = page.getByRole('region', { name: 'Shown once' });
     await link.waitFor();
-    // Without its cursor, a stream begins with a reset.
-    await page.route('**/v1/x/events?*', (route, request) => {
-      const { 'last-event-id': _cursor, ...headers } = request.headers();
-      return route.continue({ headers });
-    });
-    const reopened = page.waitForRequest('**/v1/x/events?*');
-    await page.evaluate("dispatchEvent(new Event('online'))");
-    await reopened;
+    await resetStream(page);
     await fleet.parked.device.upload([reading({ speed: 36 })]);
     await page.locator('.state-chip').getByText('Moving').waitFor();
     expect(await link.count()).toBe(1);
@@ -133,6 +139,47 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.route('**/health', (route) => route.abort());
     await failed(page).waitFor();
     expect(await page.getByText('listening').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no page of alarms out when the list begins again while an older page is read', async () => {
+    const { httpUrl, db } = setup.platform;
+    const vehicleIds = [fleet.parked.id];
+    const rule = { name: 'Crash', kind: 'crash', parameters: {}, vehicleIds };
+    const { id } = (await clientWithToken(httpUrl, fleet.application.token).post('/v1/x/alarm-rules', rule)).body;
+    await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
+      select ${fleet.application.id}, ${id}, ${Number(fleet.parked.id)}, 'crash', time, time
+      from generate_series(now() - interval '6 hours', now() - interval '1 hour', interval '1 hour') as time`.execute(
+      db,
+    );
+    const page = await open('/profile');
+    const held: (() => Promise<void>)[] = [];
+    let olderPages = 0;
+    await page.route('**/v1/x/alarms?*address=true*', (route, request) => {
+      const url = new URL(request.url());
+      url.searchParams.set('limit', '2');
+      const proceed = () => route.continue({ url: url.href });
+      if (url.searchParams.has('after')) olderPages += 1;
+      if (olderPages !== 2 || held.length > 0) return proceed();
+      return void held.push(proceed);
+    });
+    await page.goto('/alarms?kind=crash');
+    const rows = page.getByRole('list', { name: 'Alarms' }).getByRole('listitem');
+    const older = page.locator('.alarm-older');
+    await expect.poll(() => rows.count()).toBe(2);
+    await older.click();
+    await expect.poll(() => rows.count()).toBe(4);
+    await older.click();
+    await expect.poll(() => held.length).toBe(1);
+    await resetStream(page);
+    await expect.poll(() => rows.count()).toBe(2);
+    const answered = page.waitForResponse('**/v1/x/alarms?*after=*');
+    await held[0]?.();
+    await answered;
+    for (const count of [4, 6]) {
+      await older.click();
+      await expect.poll(() => rows.count()).toBe(count);
+    }
     await page.context().close();
   });
 });

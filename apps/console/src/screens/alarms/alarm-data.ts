@@ -182,9 +182,11 @@ export function useAlarms(filter: AlarmFilter): AlarmList {
       if (known?.after === undefined) return;
       void load(async () => {
         const { alarms, after } = await loadAlarms(latest.current, known.after);
-        const before = loaded.value?.alarms ?? known.alarms;
-        const ids = new Set(before.map(({ id }) => id));
-        return { alarms: [...before, ...alarms.filter(({ id }) => !ids.has(id))], after };
+        const before = loaded.value ?? known;
+        // Meanwhile the list was loaded again, or by this page already.
+        if (before.after !== known.after) return before;
+        const ids = new Set(before.alarms.map(({ id }) => id));
+        return { alarms: [...before.alarms, ...alarms.filter(({ id }) => !ids.has(id))], after };
       });
     },
     reload,
