@@ -1,4 +1,5 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
+import { createUnlinkedVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
@@ -180,6 +181,20 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
       await older.click();
       await expect.poll(() => rows.count()).toBe(count);
     }
+    await page.context().close();
+  });
+
+  it('names each vehicle of a replay, although the VIN of another one contains its identifier', async () => {
+    const { db } = setup.platform;
+    const [id, other] = [
+      await createUnlinkedVehicle(db, fleet.application),
+      await createUnlinkedVehicle(db, fleet.application),
+    ];
+    await updateVehicle(db, id, { plate: 'ZZ-900-ZZ' });
+    await updateVehicle(db, other, { plate: 'AA-100-AA', vin: `VF1${id}0000` });
+    const page = await open(`/replay?vehicles=${id}`);
+    const rows = page.getByRole('region', { name: 'Vehicles of the replay' }).getByRole('row');
+    await expect.poll(() => rows.filter({ hasText: 'ZZ-900-ZZ' }).count()).toBe(1);
     await page.context().close();
   });
 });
