@@ -197,4 +197,18 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await expect.poll(() => rows.filter({ hasText: 'ZZ-900-ZZ' }).count()).toBe(1);
     await page.context().close();
   });
+
+  it('keeps an appKey that is shown once when the session cannot be read again', async () => {
+    const { page } = await setup.open('/accounts', await createAccount(setup.platform, undefined, 'administrator'));
+    const name = page.getByLabel('Name of a new application');
+    await name.waitFor();
+    const aborted = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/x/session'));
+    await page.route('**/v1/x/session', (route) => route.abort(), { times: 1 });
+    await name.fill('Depot');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await aborted;
+    await page.waitForResponse('**/v1/x/session');
+    expect(await page.getByRole('region', { name: 'Shown once' }).count()).toBe(1);
+    await page.context().close();
+  });
 });

@@ -47,11 +47,11 @@ export async function readSession(): Promise<void> {
   } catch (error) {
     const isRefused =
       error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
-    if (isRefused) {
-      session.value = { state: 'signed out' };
-      return;
-    }
-    session.value = { state: 'unreachable' };
+    // An open page stays: it may show a secret that is shown once.
+    if (isRefused && person()) sessionEnded.value = true;
+    else if (isRefused) session.value = { state: 'signed out' };
+    if (isRefused) return;
+    if (!person()) session.value = { state: 'unreachable' };
     setTimeout(() => void readSession(), retryMs);
   }
 }
