@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
-import { createAccount, createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
+import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
 let fleet: TestFleet;
@@ -209,6 +209,29 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await aborted;
     await page.waitForResponse('**/v1/x/session');
     expect(await page.getByRole('region', { name: 'Shown once' }).count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('says that a sign-out failed', async () => {
+    const page = await open('/profile');
+    await page.route('**/v1/x/session', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'Failed to fetch' });
+    await expect.poll(() => alert.count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('changes a password once, however often the form is sent', async () => {
+    const page = await open('/profile');
+    const held: (() => void)[] = [];
+    await page.route('**/v1/x/session/password', (route) => held.push(() => void route.continue()));
+    await page.getByLabel('Current password').first().fill(password);
+    await page.getByLabel('New password').fill('another long password');
+    for (const _time of [1, 2]) await page.getByLabel('New password').press('Enter');
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    for (const proceed of held) proceed();
+    await page.getByText('The password is changed.').waitFor();
+    expect(held).toHaveLength(1);
     await page.context().close();
   });
 });

@@ -2,6 +2,7 @@ import './profile.css';
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { CallFailure } from '../../api/client.ts';
+import { useAction } from '../../api/use-action.ts';
 import { readFields } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { Heading } from '../../parts/layout/placeholders.tsx';
@@ -16,6 +17,7 @@ import { Sessions } from './sessions.tsx';
 function Account({ person }: { person: Person }) {
   const { profile: text } = texts.value;
   const isOperator = person.kind === 'operator';
+  const action = useAction();
   const applications = isOperator ? person.applications.map(({ name }) => name).join(', ') : person.applicationName;
   return (
     <section class="card">
@@ -27,9 +29,10 @@ function Account({ person }: { person: Person }) {
         <dd>{isOperator && !person.limited ? text.everyApplication : applications}</dd>
       </dl>
       <div class="row">
-        <Button onClick={() => void signOut()}>{text.signOut}</Button>
-        <Button onClick={() => void signOut({ everywhere: true })}>{text.signOutEverywhere}</Button>
+        <Button onClick={() => void action.run(() => signOut())}>{text.signOut}</Button>
+        <Button onClick={() => void action.run(() => signOut({ everywhere: true }))}>{text.signOutEverywhere}</Button>
       </div>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
     </section>
   );
 }
@@ -89,9 +92,11 @@ function Password({ mustChange }: { mustChange: boolean }) {
   const { profile: text } = texts.value;
   const form = useRef<HTMLFormElement>(null);
   const outcome = useSignal<{ readonly text: string; readonly isGood: boolean } | undefined>(undefined);
+  const isSending = useSignal(false);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (!form.current) return;
+    if (!form.current || isSending.value) return;
+    isSending.value = true;
     const { current = '', chosen = '' } = readFields(form.current);
     try {
       await changePassword(current, chosen);
@@ -99,6 +104,8 @@ function Password({ mustChange }: { mustChange: boolean }) {
       outcome.value = { text: text.passwordChanged, isGood: true };
     } catch (error) {
       outcome.value = { text: passwordFault(error), isGood: false };
+    } finally {
+      isSending.value = false;
     }
   };
   return (
