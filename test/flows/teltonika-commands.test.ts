@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { brokerService } from '@odograph/broker/service';
+import { encodeHello } from '@odograph/codec/teltonika/encode';
 import { commandService } from '@odograph/command/service';
 import { brokerKey, presenceKey } from '@odograph/contracts/presence';
 import { fleetService } from '@odograph/fleet/service';
@@ -18,6 +21,7 @@ import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const devices: TeltonikaDevice[] = [];
+const sockets: Socket[] = [];
 
 const port = await freePort();
 const platform = await usePlatform([brokerService, gatewayService, fleetService, commandService], {
@@ -30,6 +34,7 @@ const api = platform.as(application.token);
 const { admin } = platform;
 afterEach(async () => {
   for (const device of devices.splice(0)) await device.close();
+  for (const socket of sockets.splice(0)) socket.destroy();
 });
 
 /** Creates a vehicle with a Teltonika device that answers commands, and connects it. */
@@ -48,6 +53,15 @@ async function connect(answer: (text: string) => string | undefined, model = 'te
   expect(await device.connect()).toBe(true);
   const act = (action: string) => api.post(`/v1/vehicle/${action}`, { vehicleId: id });
   return { id, imei, device, heard, act };
+}
+
+/** Opens a connection and signs in. */
+async function openSocket(imei: string): Promise<Socket> {
+  const socket = connectTcp(port, '127.0.0.1');
+  sockets.push(socket);
+  socket.write(encodeHello(imei));
+  await once(socket, 'data');
+  return socket;
 }
 
 const commandsOf = async (vehicleId: string) => (await api.get(`/v1/x/commands?vehicleId=${vehicleId}`)).body.commands;
@@ -130,6 +144,23 @@ describe('the connection of a Teltonika device', () => {
     await device.closed;
     expect(await device.connect()).toBe(false);
     expect(other.device.isConnected).toBe(true);
+  });
+});
+
+describe('a connection with a command in flight', () => {
+  it.each([
+    ['an invalid packet', (socket: Socket) => socket.write('not a packet')],
+    ['a newer connection of the device', (_socket: Socket, imei: string) => openSocket(imei)],
+  ])('is reset by %s, so that the command cannot arrive late', async (_reason, end) => {
+    const imei = createImei();
+    const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-outputs' });
+    const socket = await openSocket(imei);
+    const closed = once(socket, 'error');
+    const answer = api.post('/v1/vehicle/immobilize', { vehicleId: id });
+    await once(socket, 'data');
+    await end(socket, imei);
+    expect(await closed).toMatchObject([{ code: 'ECONNRESET' }]);
+    expect((await answer).body.reason).toBe('NO_ACKNOWLEDGEMENT');
   });
 });
 

@@ -72,6 +72,8 @@ export class TeltonikaConnection implements GatewaySession {
   #signInNumber = 0;
   #throttle: DeviceThrottle | undefined;
   #takesAnswer: AnswerListener = () => false;
+  /** Whether a command was sent and not answered. */
+  #hasCommand = false;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Minimum number of bytes to read the next frame. */
@@ -107,6 +109,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   send(bytes: Buffer): void {
+    this.#hasCommand = true;
     this.#socket.write(bytes);
   }
 
@@ -119,18 +122,25 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   close(): void {
-    this.#socket.destroy();
+    if (this.#hasCommand) this.reset();
+    else this.#socket.destroy();
   }
 
   end(): void {
     this.#isEnding = true;
-    if (!this.#isReading) this.#socket.destroySoon();
+    if (!this.#isReading) this.#closeSoon();
   }
 
   reset(): void {
     // TLS has no reset; its closing alert would be sent after the pending data.
     if (this.#socket instanceof TLSSocket) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
+  }
+
+  /** Closes the connection after the pending data. A command in it must not arrive later, so then it is discarded. */
+  #closeSoon(): void {
+    if (this.#hasCommand) this.reset();
+    else this.#socket.destroySoon();
   }
 
   #receive(chunk: Buffer): void {
@@ -157,7 +167,7 @@ export class TeltonikaConnection implements GatewaySession {
       await this.#pay(next.bytes);
     }
     this.#isReading = false;
-    if (this.#isEnding) this.#socket.destroySoon();
+    if (this.#isEnding) this.#closeSoon();
     else if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
   }
 
@@ -193,7 +203,9 @@ export class TeltonikaConnection implements GatewaySession {
 
   /** Tells whether a message answers the command in flight. */
   #isAnswer({ bytes, isAnswer, isRefused }: DeviceMessage): boolean {
-    return isAnswer && this.#takesAnswer(bytes.toString('latin1').trimEnd(), isRefused);
+    const isTaken = isAnswer && this.#takesAnswer(bytes.toString('latin1').trimEnd(), isRefused);
+    if (isTaken) this.#hasCommand = false;
+    return isTaken;
   }
 
   /** Charges a frame to the budgets of device and address, and pauses reading while either is exceeded. */
@@ -261,7 +273,7 @@ export class TeltonikaConnection implements GatewaySession {
     if (isAvlCodec(data[0])) this.#socket.write(acknowledgeRecords(records));
   }
 
-  /** Logs the reason and closes the connection after the pending data. */
+  /** Logs the reason and closes the connection. */
   #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
     const { metrics, logger } = this.#endpoint;
     this.#isRefused = true;
@@ -272,6 +284,6 @@ export class TeltonikaConnection implements GatewaySession {
       { ...device, address: this.#socket.remoteAddress, ...detail },
       `connection closed: ${refusals[reason]}`,
     );
-    this.#socket.destroySoon();
+    this.#closeSoon();
   }
 }
