@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { distinctTime } from '../shared/distinct-time.ts';
 import { type RawReadings, UnreadableUpload } from '../shared/readings.ts';
 import { addToCan } from '../shared/source-format.ts';
 import { decodeAvlRecords, isAvlCodec } from './avl.ts';
 import { type DeviceMessage, readMessages } from './commands.ts';
-import { crc16 } from './crc16.ts';
 
 /**
  * Reads an upload of a Teltonika device: the data field of a packet, from codec id to second count.
@@ -25,17 +25,14 @@ export function readTeltonika(data: Buffer, receivedAtMs: number, family: AvlFam
   }
 }
 
-/** Converts serial data to a reading. An offset below 66 ms, derived from its content, is added to its time: vehicle and
- * time identify a reading, and a message must replace neither another message nor a record of the same second.
- */
+/** Converts serial data to a reading. */
 function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): TelemetryReading {
-  const checksum = crc16(bytes);
-  const microseconds = Math.floor(checksum / 999) * 1000 + (checksum % 999) + 1;
   const data: { key: string; value: string }[] = [];
   const text = isUtf8(bytes) ? bytes.toString().replace(/[\s\0]+$/, '') : undefined;
   if (text !== undefined && !unprintable.test(text)) addToCan(data, 'serial_text', text);
   else addToCan(data, 'serial_hex', bytes.toString('hex'));
-  return { timestamp: (seconds ?? receivedAtMs / 1000) + microseconds / 1e6, sensors: [{ name: 'serial', data }] };
+  const timestamp = distinctTime(seconds ?? receivedAtMs / 1000, bytes);
+  return { timestamp, sensors: [{ name: 'serial', data }] };
 }
 
 const unprintable = /[^\P{C}\t\r\n]/u;

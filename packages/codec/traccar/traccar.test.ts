@@ -98,6 +98,19 @@ describe('what Traccar forwards', () => {
     });
   });
 
+  it('gives the events of a position readings of their own, which replace neither each other nor the position', () => {
+    const eventOf = (id: number, type: string) => ({
+      event: { id, deviceId: 3, type, eventTime: position.fixTime, attributes: {} },
+      ...{ position, device },
+    });
+    const bodies = [{ position, device }, eventOf(5, 'ignitionOn'), eventOf(6, 'deviceMoving')];
+    const times = () => bodies.map((body) => receive('traccar', body).readings[0]?.timestamp);
+    const seconds = Date.parse(position.fixTime) / 1000;
+    expect(new Set(times()).size).toBe(3);
+    for (const time of times()) expect((time ?? 0) - seconds).toBeLessThan(0.066);
+    expect(times()).toEqual(times());
+  });
+
   it('drops what cannot be stored with its reason, and keeps the rest: NULs pad the names of EYE tags', () => {
     const attributes = { ...position.attributes, tag1Name: 'EYE_1\0\0\0\0', sat: 9e9, driverUniqueId: 'a\0b' };
     const { readings, faults } = receive('traccar', { position: { ...position, course: 1e6, attributes }, device });

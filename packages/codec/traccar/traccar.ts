@@ -1,4 +1,5 @@
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { distinctTime } from '../shared/distinct-time.ts';
 import {
   addFields,
   completeReading,
@@ -95,9 +96,11 @@ function readLocation({ latitude, longitude, altitude, speed: knots, course }: R
   return location;
 }
 
-/** An event repeats a position that was forwarded itself. */
+/** An event repeats a position that was forwarded itself, and has its time, as other events of the position do. */
 function readEvent(event: Record<string, unknown>, message: Readonly<Record<string, unknown>>): Draft {
-  const draft: Draft = { timestamp: secondsOf(event['eventTime']), can: [] };
+  const seconds = secondsOf(event['eventTime']);
+  const timestamp = seconds === undefined ? undefined : distinctTime(seconds, Buffer.from(JSON.stringify(event)));
+  const draft: Draft = { timestamp, can: [] };
   addFields(draft, { event: event['type'], geofence: objectOf(message['geofence'])['name'] }, noAttributes);
   addAttributes(draft, objectOf(event['attributes']));
   return completeReading(draft);
