@@ -45,24 +45,26 @@ async function runningEngines(config: Config): Promise<Addresses> {
 export async function openEngines(config: Config): Promise<Engines> {
   const running = await runningEngines(config);
   const stops: (() => Promise<void>)[] = [];
-  let databaseUrl = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL ?? running.databaseUrl;
-  if (databaseUrl === undefined) {
-    const engine = await startEmbeddedTimescale({ dataDirectory: join(config.DATA_DIR, 'timescaledb') });
-    stops.push(engine.stop);
-    databaseUrl = engine.url;
-  }
-  let redisUrl = config.REDIS_URL ?? running.redisUrl;
-  if (redisUrl === undefined) {
-    const engine = await startEmbeddedRedis({ dataDirectory: join(config.DATA_DIR, 'redis') });
-    stops.push(engine.stop);
-    redisUrl = engine.url;
-  }
-  return {
-    databaseUrl,
-    redisUrl,
-    arePlatforms: running.databaseUrl !== undefined,
-    async stop() {
-      for (const stop of stops.toReversed()) await stop();
-    },
+  const stop = async (): Promise<void> => {
+    for (const one of stops.toReversed()) await one();
   };
+  try {
+    let databaseUrl = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL ?? running.databaseUrl;
+    if (databaseUrl === undefined) {
+      const engine = await startEmbeddedTimescale({ dataDirectory: join(config.DATA_DIR, 'timescaledb') });
+      stops.push(engine.stop);
+      databaseUrl = engine.url;
+    }
+    let redisUrl = config.REDIS_URL ?? running.redisUrl;
+    if (redisUrl === undefined) {
+      const engine = await startEmbeddedRedis({ dataDirectory: join(config.DATA_DIR, 'redis') });
+      stops.push(engine.stop);
+      redisUrl = engine.url;
+    }
+    return { databaseUrl, redisUrl, arePlatforms: running.databaseUrl !== undefined, stop };
+  } catch (error) {
+    // An engine that still ran would keep this process alive, and the data directory locked.
+    await stop();
+    throw error;
+  }
 }
