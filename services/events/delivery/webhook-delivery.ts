@@ -177,7 +177,9 @@ export class WebhookDelivery implements SlotUser {
   #pump(): void {
     if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
     if (this.#receiver.isPaused(this.#context.clock())) return;
-    while (this.#busy.size < this.#receiver.maxInFlight) {
+    // A message that waits for the one before it is read when its turn comes, and not sent by a delivery that has stopped.
+    const maxInFlight = this.#webhook.url === undefined ? 1 : this.#receiver.maxInFlight;
+    while (this.#busy.size < maxInFlight) {
       const next = this.#nextReady();
       if (!next) break;
       if (!this.#context.slots.take(this)) return;

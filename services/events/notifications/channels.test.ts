@@ -20,11 +20,14 @@ interface Request {
 }
 const requests: Request[] = [];
 let status = 200;
+/** Answers wait for it. */
+let isAnswered = Promise.resolve();
 const receiver = createServer();
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   requests.push({ url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
+  await isAnswered;
   response.writeHead(status).end();
 }
 receiver.on('request', (request, response) => void answer(request, response));
@@ -44,6 +47,7 @@ let api: ApiClient;
 beforeEach(async () => {
   requests.splice(0);
   status = 200;
+  isAnswered = Promise.resolve();
   aheadMs = 0;
   application = await createApplication(platform.db);
   vehicle = await createVehicle(platform.db, application);
@@ -76,6 +80,32 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     const { text } = JSON.parse(body.toString());
     expect(text).toContain('&lt;!channel&gt; "A" &amp; Ü: towing\n');
     expect(text).toContain('https://fleet.example/alarms');
+  });
+
+  it('that waits for another is not sent once its vehicle is private', async () => {
+    await create({ slack: { url: `${base}/services/T/B/x` } });
+    const [second, third] = [
+      await createVehicle(platform.db, application),
+      await createVehicle(platform.db, application),
+    ];
+    await setPlate(platform.db, second, 'second');
+    await setPlate(platform.db, third, 'third');
+    let answerAll: () => void = () => undefined;
+    isAnswered = new Promise((resolve) => {
+      answerAll = resolve;
+    });
+    const rule = await createRule(platform.db, application.id);
+    await platform.db.transaction().execute(async (trx) => {
+      for (const one of [vehicle, second, third]) await raiseAlarm(trx, rule, one);
+    });
+    await eventually(async () => expect(requests).toHaveLength(1), waitMs);
+    await sql`insert into privacy_period (vehicle_id, period)
+      values (${Number(second.id)}, tstzrange(now() - interval '1 hour', null))`.execute(platform.db);
+    aheadMs = 60_000;
+    answerAll();
+    const texts = () => requests.map(({ body }) => JSON.parse(body.toString()).text);
+    await eventually(async () => expect(texts()).toContainEqual(expect.stringContaining('third')), waitMs);
+    expect(texts()).not.toContainEqual(expect.stringContaining('second'));
   });
 
   it('to Matrix contains text and escaped HTML', async () => {
