@@ -154,9 +154,10 @@ class Notifier implements OpenedReceiver {
   async #sendDigest(): Promise<void> {
     const { db, clock, metrics } = this.#context;
     const { id } = this.#webhook;
+    const nowMs = clock().getTime();
     const waitMs = await this.#waitMs();
     if (waitMs > 0) {
-      this.#nextDigestAt = clock().getTime() + waitMs;
+      this.#nextDigestAt = nowMs + waitMs;
       return;
     }
     const ids = await queries.listHeld(db, id);
