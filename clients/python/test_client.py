@@ -158,6 +158,8 @@ class ClientTest(unittest.TestCase):
         nobody = Odograph("http://127.0.0.1:9", max_attempts=1)
         with self.assertRaises(OdographError) as unreachable:
             nobody.get_vehicle_table()
+        with self.assertRaisesRegex(OdographError, "UNREACHABLE"):
+            next(nobody.get_events())
         self.assertEqual((unreachable.exception.code, unreachable.exception.status), ("UNREACHABLE", None))
 
 

@@ -113,15 +113,18 @@ class Client:
 
     def _events(self, path: str, **parts: Any) -> Iterator[dict[str, Any]]:
         """Yields the events of one connection. It ends with the connection; continue with the id of the last event."""
-        with self._open_signed("GET", path, **parts) as response:
-            event: dict[str, Any] = {}
-            for line in (raw.decode().rstrip("\r\n") for raw in response):
-                name, _, value = line.partition(":")
-                if name in ("id", "event", "data"):
-                    event[name] = event[name] + "\n" + value[1:] if name == "data" and name in event else value[1:]
-                elif line == "" and "data" in event:
-                    yield {**event, "data": json.loads(event["data"])}
-                    event = {}
+        try:
+            with self._open_signed("GET", path, **parts) as response:
+                event: dict[str, Any] = {}
+                for line in (raw.decode().rstrip("\r\n") for raw in response):
+                    name, _, value = line.partition(":")
+                    if name in ("id", "event", "data"):
+                        event[name] = event[name] + "\n" + value[1:] if name == "data" and name in event else value[1:]
+                    elif line == "" and "data" in event:
+                        yield {**event, "data": json.loads(event["data"])}
+                        event = {}
+        except (OSError, HTTPException) as error:
+            raise OdographError("UNREACHABLE", f"no answer: {error}") from error
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
         token = self._access_token()
