@@ -135,9 +135,13 @@ async function registerScope(
       route.schema = { ...common, ...route.schema };
       onRoute(route);
     });
-    for (const plugin of plugins) await scope.register(async (inner: Http) => plugin(inner));
+    for (const plugin of plugins) await scope.register(named(plugin));
   });
 }
+
+/** Names a plugin of Fastify, which otherwise compares each one with all loaded modules to find a name. */
+const named = (plugin: RoutePlugin) =>
+  Object.assign(async (inner: Http) => plugin(inner), { [Symbol.for('fastify.display-name')]: 'routes' });
 
 /** Finds the person whose session the request belongs to; undefined without a session cookie. */
 async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | undefined> {
