@@ -65,7 +65,7 @@ describe.skipIf(!hasRedisServer)('while several random faults overlap', () => {
       const { db } = testbed;
       const poisoner = await createPoisoner(testbed);
       const round = createChaos({ testbed, database, random: createRandom(scale.seed), poison: poisoner.poison });
-      const load = await testbed.startLoad({ pauseMs: 50 });
+      const load = await testbed.startLoad({ pauseMs: Math.max(50, scale.uploadPauseMs) });
       await load.progress(1);
       const counts: Record<string, number> = {};
       for (let number = 1; number <= scale.chaosRounds; number += 1) {

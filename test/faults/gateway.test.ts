@@ -77,7 +77,7 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
       async (name, victims) => {
         const random = createRandom(scale.seed);
         const load = await startTeltonikaLoad(db, {
-          ...{ port: Number(settings['TELTONIKA_PORT']), devices: scale.devices, pauseMs: 20 },
+          ...{ port: Number(settings['TELTONIKA_PORT']), devices: scale.devices, pauseMs: scale.uploadPauseMs },
           transports: ['tcp', 'tcp', 'tcp', 'udp'],
         });
         for (let round = 0; round < scale.rounds; round += 1) {

@@ -33,7 +33,7 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
     'restarts with everything that was stored, and waiting uploads are stored',
     async () => {
       const random = createRandom(scale.seed);
-      const load = await testbed.startLoad({ pauseMs: 100 });
+      const load = await testbed.startLoad({ pauseMs: Math.max(100, scale.uploadPauseMs) });
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);
         await delay(random() * 1000);

@@ -14,7 +14,7 @@ import { report } from './parts/testbed.fixture.ts';
 const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
 /** Of each client, between two requests. */
-const pauseMs = scale.isFullLength ? 10 : 40;
+const pauseMs = scale.isFullLength ? 10 : 200;
 const db = useDatabase();
 
 let directory: string;

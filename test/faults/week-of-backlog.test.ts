@@ -26,7 +26,7 @@ describe.skipIf(!hasRedisServer)('a device that uploads a long backlog', () => {
   it(
     'has its last reading stored, while live devices continue',
     async () => {
-      const load = await testbed.startLoad({ pauseMs: 100 });
+      const load = await testbed.startLoad({ pauseMs: Math.max(100, scale.uploadPauseMs) });
       await load.progress(3);
       const vehicle = await createVehicle(testbed.db, await createApplication(testbed.db, unthrottled));
       const device = await connectDevice(testbed.mqttUrl, vehicle);

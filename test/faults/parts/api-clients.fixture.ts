@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { failures } from '@odograph/contracts/failures';
 import { EventClient } from '@odograph/query/live/event-client.fixture';
 import type { TestApplication, TestVehicle } from '@odograph/testkit/fixtures';
+import { scale } from './scale.fixture.ts';
 
-const pauseMs = 250;
+const pauseMs = scale.isFullLength ? 250 : 1000;
 /** A vehicle holds at most 2,000 bookings that have not ended; a run takes 30 minutes. */
 const bookingPauseMs = 1000;
 /** Each IDEMPOTENCY_KEY_IN_USE takes 5 s; by then the process of the first request has stopped. */

@@ -38,7 +38,7 @@ const short: FaultScale = {
   seed: 1,
   rounds: 1,
   devices: 10,
-  uploadPauseMs: 60,
+  uploadPauseMs: 250,
   chaosRounds: 3,
   stormDevices: 200,
   backlogReadings: 5000,
