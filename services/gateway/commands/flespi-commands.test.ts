@@ -64,6 +64,11 @@ describe('the outcome of a request to flespi', () => {
     ['flespi fails', 502, 'bad gateway'],
     ['flespi has not executed it', 200, { result: [{ executed: false }] }],
     ['the body is no JSON', 200, 'done'],
+    [
+      'one of two devices of the ident is not connected',
+      200,
+      { result: [{ response: 'DOUT1:ON' }], ...errors(notConnected('custom')) },
+    ],
     ['the result is none', 200, { result: [null] }],
     ['the body is too long', 200, { result: [{ response: 'x'.repeat(100_000) }] }],
   ])('is open when %s', async (_what, status, body) => {
