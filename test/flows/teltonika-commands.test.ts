@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { createSelfSigned } from '@odograph/broker/connect/certificates.fixture';
 import { brokerService } from '@odograph/broker/service';
 import { encodeHello } from '@odograph/codec/teltonika/encode';
 import { commandService } from '@odograph/command/service';
@@ -15,6 +20,7 @@ import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
@@ -62,6 +68,33 @@ async function openSocket(imei: string): Promise<Socket> {
   socket.write(encodeHello(imei));
   await once(socket, 'data');
   return socket;
+}
+
+/** Opens a TLS connection of a device over a TCP connection that stays half-open. */
+async function openTls(to: number) {
+  const tcp = connectTcp({ port: to, host: '127.0.0.1', allowHalfOpen: true });
+  const relay = createServer((socket) => {
+    socket.on('error', () => undefined).pipe(tcp, { end: false });
+    tcp.pipe(socket, { end: false });
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const device = connectTls({ port: (relay.address() as AddressInfo).port, rejectUnauthorized: false });
+  sockets.push(device, tcp);
+  await once(
+    device.on('error', () => undefined),
+    'secureConnect',
+  );
+  return { device, tcp, close: () => relay.close() };
+}
+
+/** Returns the code of the reset of a connection; "open" if the other end only said that it sends no more. */
+function howItEnds(tcp: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    tcp.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+    // A reset is noticed by the next write only, and it follows the end at once.
+    const write = () => tcp.write('x', (error) => error ?? resolve('open'));
+    tcp.once('end', () => setTimeout(write, 200));
+  });
 }
 
 const commandsOf = async (vehicleId: string) => (await api.get(`/v1/x/commands?vehicleId=${vehicleId}`)).body.commands;
@@ -161,6 +194,28 @@ describe('a connection with a command in flight', () => {
     await end(socket, imei);
     expect(await closed).toMatchObject([{ code: 'ECONNRESET' }]);
     expect((await answer).body.reason).toBe('NO_ACKNOWLEDGEMENT');
+  });
+
+  it.skipIf(!hasOpenssl)('is reset over TLS, too, without an answer in time', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
+    const { certificate, key } = createSelfSigned(directory, 'localhost');
+    const tlsPort = await freePort();
+    const gateway = await startTestPlatform([gatewayService, commandService], {
+      ...{ MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key, TELTONIKA_TLS_PORT: String(tlsPort) },
+      ACK_TIMEOUT_MS: '1500',
+    });
+    const imei = createImei();
+    const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-outputs' });
+    const { device, tcp, close } = await openTls(tlsPort);
+    const ended = howItEnds(tcp);
+    device.write(encodeHello(imei));
+    await once(device, 'data');
+    const client = clientWithToken(gateway.httpUrl, application.token);
+    expect((await client.post('/v1/vehicle/immobilize', { vehicleId: id })).body.reason).toBe('NO_ACKNOWLEDGEMENT');
+    expect(await ended).toMatch(/ECONNRESET|EPIPE/);
+    close();
+    await gateway.stop();
+    await rm(directory, { recursive: true });
   });
 });
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { isAvlCodec } from '@odograph/codec/teltonika/avl';
@@ -132,9 +132,11 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   reset(): void {
-    // TLS has no reset; its closing alert would be sent after the pending data.
-    if (this.#socket instanceof TLSSocket) this.#socket.destroy();
-    else this.#socket.resetAndDestroy();
+    // A TLS socket cannot be reset, and its end would be sent after the pending data; Node.js documents no access to
+    // the TCP connection below it.
+    const tcp: unknown = this.#socket instanceof TLSSocket ? Reflect.get(this.#socket, '_parent') : this.#socket;
+    if (tcp instanceof Socket) tcp.resetAndDestroy();
+    else this.#socket.destroy();
   }
 
   /** Closes the connection after the pending data. A command in it must not arrive later, so then it is discarded. */
