@@ -282,6 +282,11 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
   when 'START' then
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
+/** Without a speed that is older than the one of the position: with a new time of its group, it would count as newer. */
+const fleetWithoutOldSpeed = sql`case
+  when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
+  then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
+
 /**
  * SQL that writes the `lock` or `immobilizer` that an acknowledged command achieves to the latest state of its vehicle;
  * newer telemetry wins. A refused or ended command changes nothing.
@@ -294,7 +299,7 @@ function writeAchievedState(
   const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs}::float8 / 1000))`;
   return sql`update vehicle_latest set
       fleet = case when vehicle_latest.fleet_time > ${receivedAt} then achieved.field || vehicle_latest.fleet
-        else coalesce(vehicle_latest.fleet, '{}') || achieved.field end,
+        else coalesce(${fleetWithoutOldSpeed}, '{}') || achieved.field end,
       fleet_time = greatest(vehicle_latest.fleet_time, ${receivedAt})
     from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
     where ${ok} and command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')

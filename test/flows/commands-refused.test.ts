@@ -163,3 +163,15 @@ it('answers DEVICE_OFFLINE immediately while no broker runs', async () => {
   expect(milliseconds).toBeLessThan(brokerless.config.ACK_TIMEOUT_MS);
   expect(await fixture.rowsOf(vehicle)).toEqual([]);
 });
+
+it('refuses to immobilize a driving vehicle after another command, whatever speed it reported before its position', async () => {
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.connected(vehicle);
+  await reportDriving(fixture, vehicle, true, 80);
+  // As moved there in a privacy interval.
+  await sql`update vehicle_latest set fleet = '{"speed": 0}', fleet_time = now() - interval '1 hour'
+    where vehicle_id = ${Number(vehicle.id)}`.execute(fixture.platform.db);
+  expect((await fixture.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
+  expectFailure(await fixture.act('immobilize', vehicle), 'VEHICLE_MOVING');
+  expect(device.heard).toHaveLength(1);
+});
