@@ -40,6 +40,11 @@ describe('isDriving', () => {
       { ...on, movement: true, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
     [
+      'the speed of the position is older than a report that may not have one, and movement',
+      true,
+      { ...on, movement: true, locationSpeedKmh: 80, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 2 },
+    ],
+    [
       'a speed says that it stands: movement does not count',
       false,
       { ...on, movement: true, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 1 },

@@ -110,22 +110,26 @@ function lastSpeedKmh(reported: LastReported): number {
   return locationTimeMs > fleetTimeMs ? locationSpeedKmh : fleetSpeedKmh;
 }
 
-/** Tests whether the latest position has no speed and no later report tells it, as in a tunnel. */
-function isSpeedLost({ locationSpeedKmh, locationTimeMs = 0, fleetSpeedKmh, fleetTimeMs = 0 }: LastReported): boolean {
-  return locationSpeedKmh === undefined && (fleetSpeedKmh === undefined || fleetTimeMs < locationTimeMs);
+/**
+ * Tests whether a vehicle reports movement while its speed is uncertain: the latest position has none, as in a tunnel, and
+ * no later report tells it; or the position has one, and `fleet`, which keeps its speed when it is reported without, is newer.
+ */
+function isMoving(reported: LastReported): boolean {
+  const { movement = false, locationSpeedKmh, locationTimeMs = 0, fleetSpeedKmh, fleetTimeMs = 0 } = reported;
+  if (locationSpeedKmh !== undefined) return movement && locationSpeedKmh > drivingAboveKmh;
+  return movement && (fleetSpeedKmh === undefined || fleetTimeMs < locationTimeMs);
 }
 
 /**
  * Tests whether a vehicle is driving by its latest reported values: ignition on and speed above 5 km/h, or movement
- * while the speed is unknown.
+ * while the speed is uncertain.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
  * the higher when both have the same time. `engine` stands for the ignition when a device never reports the ignition.
  */
 export function isDriving(reported: LastReported): boolean {
   const ignition = reported.ignition ?? reported.engine === 'ON';
-  const isMoving = isSpeedLost(reported) && reported.movement === true;
-  return ignition && (isMoving || lastSpeedKmh(reported) > drivingAboveKmh);
+  return ignition && (isMoving(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
 /** The device of a command. */
