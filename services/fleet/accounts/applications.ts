@@ -18,7 +18,7 @@ import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { changeLinks } from '../devices/links.ts';
 import { deleteVehicle } from '../vehicles/queries.ts';
 import { endSessions } from './tokens.ts';
-import { deleteGrants } from './users.ts';
+import { endAccess } from './users.ts';
 
 const Application = Type.Object(
   { appId: AppId, name: Type.String({ examples: ['Car sharing'] }), createdAt: moment('when it was created') },
@@ -341,5 +341,5 @@ async function deleteAccounts(db: Database, applicationId: number): Promise<void
   await db.deleteFrom('api_key').where('application_id', '=', applicationId).execute();
   await sql`delete from place_address where application_id = ${applicationId}`.execute(db);
   await endSessions(db, { applicationId });
-  for (const { id } of users) await deleteGrants(db, applicationId, id);
+  for (const { id } of users) await endAccess(db, applicationId, id);
 }

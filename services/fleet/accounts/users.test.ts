@@ -158,6 +158,25 @@ describe('/v1/x/admin/users', () => {
     }
   });
 
+  it('ends all bookings and authorizations of a deleted user, on vehicles without a grant too', async () => {
+    const [granted, ungranted] = [await newVehicleWithKey(), await newVehicleWithKey()];
+    const user = await createUser(db, application, { vehicleIds: [granted.id] });
+    const neighbour = await createUser(db, application);
+    const past = await bookAndAuthorize(user, ungranted, -9);
+    const own = [await bookAndAuthorize(user, granted, 1), await bookAndAuthorize(user, ungranted, -0.5)];
+    const others = await bookAndAuthorize(neighbour, ungranted, 7);
+    expect((await admin.delete(`/v1/x/admin/users/${user.id}`)).status).toBe(200);
+
+    const { rows } = await sql<{ id: string }>`select booking.id
+      from booking join bluetooth_authorization held on held.id = authorization_id
+      where booking.id = any(${[past, others, ...own]}::uuid[]) and stopped_at is not null
+        and ends_at <= greatest(starts_at, now()) and revoked_at is not null`.execute(db);
+    expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(own));
+    const { rows: keys } = await sql<{ version: number }>`select list_version as version from device_key
+      where device_id in (${granted.deviceId}, ${ungranted.deviceId})`.execute(db);
+    expect(keys).toEqual([{ version: 2 }, { version: 2 }]);
+  });
+
   it.each(['revoked', 'reduced to viewer'])(
     'ends the bookings and authorizations of the user on the vehicle if its grant is %s, and nothing else',
     async (end) => {

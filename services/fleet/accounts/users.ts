@@ -153,11 +153,37 @@ async function changeUser(
   });
 }
 
-/** Deletes all grants of a user; the database also ends its bookings and authorizations. */
-export async function deleteGrants(db: Database, applicationId: number, userId: string): Promise<void> {
+/** Ends all grants, bookings and authorizations of a user. */
+export async function endAccess(db: Database, applicationId: number, userId: string): Promise<void> {
   await lockGroups(db, applicationId);
+  await endUngranted(db, applicationId, userId);
+  // The database also ends what follows from a grant, such as the authorizations that a manager issued to others.
   await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
   await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
+}
+
+/** Ends bookings and authorizations also on vehicles without a grant, where the application can name the user as driver. */
+async function endUngranted(db: Database, applicationId: number, userId: string): Promise<void> {
+  const isBooked = sql`application_id = ${applicationId} and account_id = ${userId} and deleted_at is null
+    and stopped_at is null and coalesce(ends_at, 'infinity') > statement_timestamp()`;
+  const isAuthorized = sql`revoked_at is null and valid_until > statement_timestamp() and lower(driver_id) = any (array(
+    select unnest(array[id::text, lower(username)]) from user_account where id = ${userId}))`;
+  // A booking or a replacement in flight holds the vehicle, and is visible only to a statement that starts after the lock.
+  const { rows } = await sql<{ id: number }>`select id from vehicle where application_id = ${applicationId} and id in (
+      select vehicle_id from booking where ${isBooked}
+      union select vehicle_id from bluetooth_authorization where ${isAuthorized})
+    order by id for no key update`.execute(db);
+  const ids = sql`any (${rows.map(({ id }) => id)}::integer[])`;
+  await sql`update booking set stopped_at = statement_timestamp(), ends_at = greatest(starts_at, statement_timestamp())
+    where vehicle_id = ${ids} and ${isBooked}`.execute(db);
+  await sql`with ended as (update bluetooth_authorization set revoked_at = statement_timestamp()
+        where vehicle_id = ${ids} and ${isAuthorized} returning vehicle_id),
+      due as (select device_id from device_key where device_id in (
+          select device_id from device_link join ended using (vehicle_id) where upper_inf(period))
+        order by device_id for no key update)
+    update device_key set list_version = list_version + 1 from due where due.device_id = device_key.device_id`.execute(
+    db,
+  );
 }
 
 /** Adds the routes that end a user's sessions: deletion, password and second factor reset, and sign-out. */
@@ -171,7 +197,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     const { userId } = request.params;
     await changeUser(db, request, 'user.delete', async (trx, applicationId) => {
       await trx.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
-      await deleteGrants(trx, applicationId, userId);
+      await endAccess(trx, applicationId, userId);
       await removeFactor(trx, { user_id: userId });
     });
     return {};
