@@ -58,13 +58,15 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
   const sealed = sealer.seal(key, deviceKeyContext(deviceId, 1));
-  // A suspension in flight holds the vehicle and does not see the new key; it must be committed before the list is read.
-  // PostgreSQL runs a SELECT in WITH, and so locks, only as far as the statement reads it: hence the count.
+  // A suspension in flight holds the vehicle, a link change the device, and neither sees the new key: both must be committed
+  // before the list is read, and before a token is issued for the link that ends.
+  await sql`select from vehicle join device_link on device_link.vehicle_id = vehicle.id
+    where device_id = ${deviceId} and upper_inf(period) for no key update of vehicle`.execute(db);
+  await sql`select from device where id = ${deviceId} for no key update`.execute(db);
   const { numAffectedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>
-    sql`with linked as (select vehicle.id from vehicle join device_link on device_link.vehicle_id = vehicle.id
-        where device_id = ${deviceId} and upper_inf(period) for no key update of vehicle)
-      insert into device_key (device_id, sealed_key) select ${deviceId}, ${sealed}
-      where (select count(*) from linked) >= 0 on conflict do nothing`.execute(db),
+    sql`insert into device_key (device_id, sealed_key) values (${deviceId}, ${sealed}) on conflict do nothing`.execute(
+      db,
+    ),
   );
   return numAffectedRows === 1n ? key : undefined;
 }

@@ -3,6 +3,7 @@ import { verifyToken } from '@odograph/keyless/token';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { accessService } from '../service.ts';
@@ -77,6 +78,18 @@ describe('the key of a device', () => {
     await issue();
     expect((await stateOf()).keyVersion).toBe(1);
     expect((await rotate()).body.keyVersion).toBe(2);
+  });
+
+  it('gives no token for a vehicle that its device leaves while the key is created', async () => {
+    const [answer] = await platform.db.transaction().execute(async (change) => {
+      await sql`select from device where id = ${vehicle.deviceId} for no key update`.execute(change);
+      await sql`update device_link set period = tstzrange(lower(period), now())
+        where device_id = ${vehicle.deviceId}`.execute(change);
+      const issuing = issue();
+      await waitForLock(change);
+      return [issuing];
+    });
+    expect(await answer).toMatchObject({ error: 'INVALID_DEVICE' });
   });
 
   it('is refused for an unknown device, and without the admin token', async () => {
