@@ -1,5 +1,6 @@
 import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
+import { senderOf } from './quarantine.ts';
 
 /** Queue jobs taken for each batch, since a job can hold a single upload. */
 export const jobsPerBatch = 32;
@@ -47,9 +48,10 @@ export function createLanes(
     ...{ ...common, maximumBytes: maxBatchBytes, intervalMs, maximumInFlight: concurrentBatches },
     async handle(jobs: readonly UploadBatch[]) {
       const uploads = jobs.flatMap((job) => job.uploads);
-      const devices = new Set([...inFlight].flatMap((late) => late.uploads.map(({ deviceId }) => deviceId)));
-      const behind = uploads.filter(({ deviceId }) => devices.has(deviceId));
-      const ahead = behind.length === 0 ? uploads : uploads.filter(({ deviceId }) => !devices.has(deviceId));
+      // A source that names a device of another application locks none of its rows.
+      const late = new Set([...inFlight].flatMap((job) => job.uploads.map((upload) => senderOf({ upload }))));
+      const behind = uploads.filter((upload) => late.has(senderOf({ upload })));
+      const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !late.has(senderOf({ upload })));
       const stored = await store(jobs, ahead);
       await queueLate([...behind, ...stored.postponed]);
       return stored;

@@ -48,7 +48,7 @@ export class QuarantineQuota {
 }
 
 /** A device, apart from a source that names it: no source uses up the quota of a device of another application. */
-export function senderOf({ upload: { deviceId, applicationId } }: UploadInProgress): string {
+export function senderOf({ upload: { deviceId, applicationId } }: Pick<UploadInProgress, 'upload'>): string {
   return applicationId === undefined ? deviceId : `${applicationId} ${deviceId}`;
 }
 
