@@ -277,6 +277,28 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
   });
 
+  it('is sent again on request although the database fails once meanwhile', async () => {
+    let isRefused = true;
+    const receiver = await receive((_received, response) => {
+      if (isRefused) response.statusCode = 400;
+    });
+    const { id } = await register(receiver);
+    await end(vehicle, 1);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ waitingVehicles: 1 }), waitMs);
+    aheadMs = 3 * day + 60_000;
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 1 }), waitMs);
+    const { deadLetters } = (await api.get(`/v1/x/webhooks/${id}/dead-letters`)).body;
+    await sql`create function fail() returns trigger language plpgsql as 'begin raise exception ''failed''; end'`.execute(
+      platform.db,
+    );
+    await sql`create trigger fail before delete on webhook_dead_letter execute function fail()`.execute(platform.db);
+    isRefused = false;
+    await api.post(`/v1/x/webhooks/${id}/replay`, { eventIds: [deadLetters[0].eventId] });
+    await awaitAccepted(receiver, vehicle, [0]);
+    await sql`drop function fail cascade`.execute(platform.db);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
+  });
+
   it('is sent again on request although many events of other vehicles precede it', async () => {
     let isRefused = true;
     const receiver = await receive(({ event }, response) => {

@@ -125,9 +125,11 @@ export class WebhookDeliveries {
     if (!webhook) return;
     const receiver = await open(this.#context, webhook, this.#options);
     this.#running.set(id, { delivery: new WebhookDelivery(this.#context, webhook, receiver), receiver });
-    replayDeadLetters(this.#context, webhook, receiver.post).catch((error: unknown) =>
-      failures.failed('reading', error),
-    );
+    replayDeadLetters(this.#context, webhook, receiver.post).catch((error: unknown) => {
+      failures.failed('reading', error);
+      // Loading the webhook again continues the replay.
+      void this.#drain(id, false);
+    });
   }
 
   /** Stops a delivery after a few seconds for attempts in flight; the webhook is loaded again only afterwards. */
