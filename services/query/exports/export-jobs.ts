@@ -118,7 +118,8 @@ export class ExportJobs {
 
   /** Creates a job, whose id is derived from the idempotency key.
    * @returns the job, and whether an earlier request with the key created it
-   * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, IDEMPOTENCY_KEY_REUSED, TOO_MANY, OVERLOADED
+   * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_IN_USE, TOO_MANY,
+   * OVERLOADED
    */
   async create(
     caller: Caller,
@@ -147,8 +148,9 @@ export class ExportJobs {
       }
       // sweep() removes it, with its file.
       const job = await queue.add('exports', data, { jobId, removeOnComplete: false, removeOnFail: false });
-      // The queue ignores the second of two concurrent requests with one key.
-      const own = key === undefined ? job : ((await this.#findByKey(queue, jobId, data)) ?? job);
+      // The queue ignores the second of two concurrent requests with one key, and one whose deleted job is still running.
+      const own = key === undefined ? job : await this.#findByKey(queue, jobId, data);
+      if (!own) throw new Failure('IDEMPOTENCY_KEY_IN_USE', 'the export of this key is being deleted: use another key');
       return { job: await this.#describe(own), isReplayed: false };
     });
   }

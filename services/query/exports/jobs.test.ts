@@ -15,8 +15,9 @@ import {
   updateVehicle,
 } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { storeSeries, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
@@ -118,6 +119,24 @@ describe('an export job', () => {
     expect((await client.get('/v1/x/exports')).body.exports).toHaveLength(1);
     await ended(again.body);
   });
+
+  // The embedded engine runs one transaction at a time.
+  it.skipIf(!inject('isNativeDatabase'))(
+    'that is deleted while it runs is not the answer to its idempotency key',
+    async () => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const body = { ...request, of: 'trips' };
+      await platform.db.transaction().execute(async (holder) => {
+        await sql`lock table trip in access exclusive mode`.execute(holder);
+        const created = await client.post('/v1/x/exports', body, headers);
+        await waitForLock(holder);
+        expect((await client.delete(pathOf(created.body))).status).toBe(200);
+        const again = await client.post('/v1/x/exports', body, headers);
+        expect([again.status, again.body.error]).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
+      });
+      expect((await client.get('/v1/x/exports')).body.exports).toEqual([]);
+    },
+  );
 
   it('is listed for the application or user that created it, newest first', async () => {
     const user = await createUser(platform.db, application, { vehicleIds: [vehicleId] });
