@@ -93,7 +93,7 @@ export const accountCommands = [
       app,
       name: required('name of the key in the audit'),
       scope: required(`scopes, separated by commas: ${apiKeyScopes.join(', ')}`),
-      expires: optional('expiry, such as 2027-01-01; default: never'),
+      expires: optional('expiry, such as 2027-01-01 (00:00 UTC) or 2027-01-01T00:00+01:00; default: never'),
       network: list('network that the key is accepted from; may be repeated'),
     },
     run: ({ api }, { app: appId, name, scope, expires: expiresAt, network: networks }) =>

@@ -7,7 +7,7 @@ import { Form, Labelled, readFields, TextField } from '../../parts/forms/fields.
 import { Button } from '../../parts/layout/button.tsx';
 import { ShownOnce } from '../../parts/layout/copy.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { formatAgo, formatFull } from '../../texts/format.ts';
+import { formatAgo, formatFull, fromLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type ApiKey = Schema<'ApiKey'>;
@@ -18,11 +18,12 @@ function NewKey({ appId, onCreated }: { appId: string; onCreated: (key: string) 
   const action = useAction();
   const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
-      const { name = '', networks = '', expiresAt = '', ...given } = readFields(form);
+      const { name = '', networks = '', expiresOn = '', ...given } = readFields(form);
+      const expiresAt = fromLocalInput(expiresOn && `${expiresOn}T00:00`);
       const body = {
         ...{ appId, name, scopes: scopes.filter((scope) => scope in given) },
         networks: networks.split(/[\s,]+/).filter((one) => one !== ''),
-        ...(expiresAt !== '' && { expiresAt }),
+        ...(expiresAt !== undefined && { expiresAt }),
       };
       onCreated((await answerOf(api.POST('/v1/x/admin/api-keys', { body }))).key);
       form.reset();
@@ -42,7 +43,7 @@ function NewKey({ appId, onCreated }: { appId: string; onCreated: (key: string) 
       </fieldset>
       <TextField label={text.networks} name="networks" hint={text.networksHint} maxLength={500} />
       <Labelled label={text.expires} hint={text.expiresHint}>
-        <input class="input" type="date" name="expiresAt" />
+        <input class="input" type="date" name="expiresOn" />
       </Labelled>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div class="row start">
