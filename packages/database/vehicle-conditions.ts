@@ -34,6 +34,14 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
   return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate}::text`)}`;
 }
 
+/**
+ * SQL of the field group `fleet` without a speed that is older than the one of the location: with a new time of its group, it
+ * would count as newer. Needs `vehicle_latest`.
+ */
+export const fleetWithoutOldSpeed = sql`case
+  when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
+  then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
+
 /** True if the newer of the two reported speeds is that of the location. */
 const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)
   or vehicle_latest.location_time >= vehicle_latest.fleet_time))`;

@@ -3,6 +3,7 @@ import type { AcknowledgementMessage, CommandState, DeviceAction } from '@odogra
 import { type AuditExpressions, actorOf, auditCall } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
+import { fleetWithoutOldSpeed } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import type { Outcome } from './rules.ts';
 
@@ -281,11 +282,6 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'UNLOCKED' then 'UNLOCKED' else 'LOCKED' end)
   when 'START' then
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
-
-/** Without a speed that is older than the one of the position: with a new time of its group, it would count as newer. */
-const fleetWithoutOldSpeed = sql`case
-  when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
-  then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
 
 /**
  * SQL that writes the `lock` or `immobilizer` that an acknowledged command achieves to the latest state of its vehicle;

@@ -137,6 +137,17 @@ describe('/v1/vehicle/privacy', () => {
     }
   });
 
+  it('keeps the speed of the removed position, whatever speed the vehicle reported before', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, 200);
+    const ofVehicle = sql`where vehicle_id = ${Number(vehicle.id)}`;
+    await sql`update vehicle_latest set fleet = '{"speed": 0, "fuel": 5}', fleet_time = now() - interval '1 hour'
+      ${ofVehicle}`.execute(platform.db);
+    await setPrivacy('on', vehicle.id);
+    const { rows } = await sql`select fleet, location from vehicle_latest ${ofVehicle}`.execute(platform.db);
+    expect(rows).toEqual([{ fleet: { speed: 52, fuel: 5 }, location: null }]);
+  });
+
   it('keeps a latest position from before the interval', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, -60);

@@ -1,4 +1,4 @@
-import type { FleetGroup } from '@odograph/contracts/telemetry';
+import type { FleetGroup, TelemetryReading } from '@odograph/contracts/telemetry';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { openSealer } from '@odograph/runtime/sealing';
 import { compressReadings } from '@odograph/testkit/compress-readings';
@@ -220,18 +220,22 @@ describe('cached links', () => {
 });
 
 type Fleet = Static<typeof FleetGroup>;
+/** The groups of a reading besides `fleet`. */
+type Others = Pick<TelemetryReading, 'location'>;
 
 /** The field group `fleet` after batches of readings, each with its device time in seconds. */
-async function fleetAfter(...batches: readonly (readonly [seconds: number, fleet: Fleet])[][]): Promise<unknown> {
+async function fleetAfter(
+  ...batches: readonly (readonly [seconds: number, fleet: Fleet | undefined, others?: Others])[][]
+): Promise<unknown> {
   const application = await createApplication(platform.db);
   const vehicle = await createVehicle(platform.db, application);
   const common = { vehicleId: Number(vehicle.id), applicationId: application.id, deviceId: vehicle.deviceId };
   for (const batch of batches) {
-    const readings = batch.map(([timestamp, fleet]) => ({
+    const readings = batch.map(([timestamp, fleet, others]) => ({
       ...common,
       timeMicroseconds: timestamp * 1e6,
       receivedAtMs: Date.now(),
-      reading: { timestamp, fleet },
+      reading: { timestamp, ...(fleet && { fleet }), ...others },
       privacyIntervals: [],
     }));
     await writeLatestStates(platform.db, readings);
@@ -254,6 +258,20 @@ it('clears authenticated when a newer reading reports the Bluetooth connection w
 it('keeps authenticated when a newer reading does not report the Bluetooth connection', async () => {
   expect(await fleetAfter([[1000, authenticated]], [[1001, { fuel: 4 }]])).toEqual({ ...authenticated, fuel: 4 });
   expect(await fleetAfter([[1001, { fuel: 4 }]], [[1000, authenticated]])).toEqual({ ...authenticated, fuel: 4 });
+});
+
+it('keeps no speed that is older than that of a position when the group is reported again, in any order of arrival', async () => {
+  const at = (speed?: number) => ({ location: { latitude: 1, longitude: 2, ...(speed !== undefined && { speed }) } });
+  const [stands, drives] = [[1000, { speed: 0, fuel: 5 }] as const, [1001, undefined, at(80)] as const];
+  const opens = [1002, { lock: 'UNLOCKED' }] as const;
+  const expected = { lock: 'UNLOCKED', fuel: 5 };
+  expect(await fleetAfter([stands, drives, opens])).toEqual(expected);
+  expect(await fleetAfter([stands], [drives, opens])).toEqual(expected);
+  expect(await fleetAfter([stands], [drives], [opens])).toEqual(expected);
+  expect(await fleetAfter([drives, opens], [stands])).toEqual(expected);
+  expect(await fleetAfter([stands, [1001, undefined, at()], opens])).toEqual({ speed: 0, ...expected });
+  expect(await fleetAfter([stands], [[1001, undefined, at()]], [opens])).toEqual({ speed: 0, ...expected });
+  expect(await fleetAfter([drives], [[1001, { speed: 79 }]], [opens])).toEqual({ lock: 'UNLOCKED', speed: 79 });
 });
 
 describe('a batch with data older and newer than the latest state', () => {

@@ -26,10 +26,18 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
   Object.assign(older, value);
 }
 
+/** Removes a speed of `fleet` before the group is reported again: with its new time, it would count as newer than the position's. */
+function removeOldSpeed({ fleet, location }: LatestState['groups']): void {
+  if (fleet && location && 'speed' in location.value && location.timeMicroseconds > fleet.timeMicroseconds) {
+    delete (fleet.value as { speed?: unknown }).speed;
+  }
+}
+
 /** Adds a field group of a reading to a latest state. Readings must be added in time order. */
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
   const isMerged = merged.has(group);
   const known = isMerged ? groups[group] : undefined;
+  if (group === 'fleet') removeOldSpeed(groups);
   if (known) mergeInto(known.value, value);
   groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
 }
@@ -55,10 +63,14 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   return states;
 }
 
-/** Builds the SQL equivalent of mergeInto. */
-function fieldsKept(group: LatestGroup, older: string, newer: string): string {
+/** Builds the SQL equivalent of mergeInto and removeOldSpeed. */
+function fieldsKept(group: LatestGroup, [older, newer]: readonly [older: string, newer: string]): string {
   if (group !== 'fleet') return older;
-  return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
+  const isSpeedOld = ['vehicle_latest', 'excluded'].map(
+    (row) => `coalesce(${row}.location_time > ${older}_time and jsonb_exists(${row}.location, 'speed'), false)`,
+  );
+  return `${older} - array[case when jsonb_exists(${newer}, 'bluetooth') then 'authenticated' end,
+    case when ${isSpeedOld.join(' or ')} then 'speed' end]`;
 }
 
 const isOlder = (group: LatestGroup) => `excluded.${group}_time < vehicle_latest.${group}_time`;
@@ -79,8 +91,8 @@ function newState(group: LatestGroup): string {
     ${group}_time = greatest(${keptTime}, ${incomingTime})`;
   }
   return `${group} = case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
-      when ${isOlder(group)} then ${fieldsKept(group, incoming, kept)} || ${kept}
-      when ${isNewer(group)} then ${fieldsKept(group, kept, incoming)} || ${incoming} else ${kept} end,
+      when ${isOlder(group)} then (${fieldsKept(group, [incoming, kept])}) || ${kept}
+      when ${isNewer(group)} then (${fieldsKept(group, [kept, incoming])}) || ${incoming} else ${kept} end,
     ${group}_time = case when coalesce(${isNewer(group)}, true)
       then greatest(${keptTime}, ${incomingTime}) else ${keptTime} end`;
 }
