@@ -31,3 +31,34 @@ it('live uploads are moved behind late ones of their device, but not behind thos
   events.emit('live done');
   await storing;
 });
+
+it('uploads that wait to be queued again keep their job open, and no other upload from being stored', async () => {
+  let queue: () => void = () => undefined;
+  const queued = new Promise<void>((resolve) => {
+    queue = resolve;
+  });
+  const isOld = ({ deviceId }: QueuedUpload) => deviceId.startsWith('old');
+  const events = new EventEmitter();
+  const lanes = createLanes(
+    async (_jobs, uploads) => {
+      for (const { deviceId } of uploads) events.emit(deviceId);
+      return { announced: Promise.resolve(), postponed: uploads.filter(isOld) };
+    },
+    (uploads) => (uploads.length > 0 ? queued : Promise.resolve()),
+  );
+  const done: string[] = [];
+  const process = async (deviceId: string) => {
+    await (await lanes.live(job({ deviceId }))).announced;
+    done.push(deviceId);
+  };
+  // As many batches as may be in flight.
+  const first = process('old1');
+  await once(events, 'old1');
+  const second = process('old2');
+  await once(events, 'old2');
+  await process('current');
+  expect(done).toEqual(['current']);
+  queue();
+  await Promise.all([first, second]);
+  expect(done).toHaveLength(3);
+});

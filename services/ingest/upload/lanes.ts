@@ -19,7 +19,7 @@ export const concurrentBatches = 2;
 export const lateJobsPerBatch = 4;
 
 export interface StoredUploads {
-  /** Settles after the transactions of a batch. Its jobs wait for it; the next batch does not. */
+  /** Settles after the transactions of a batch, and after it left uploads to the late queue. Its jobs wait for it; the next batch does not. */
   readonly announced: Promise<void>;
   /** Uploads that are not stored, because a chunk is being compressed. */
   readonly postponed: readonly QueuedUpload[];
@@ -53,8 +53,9 @@ export function createLanes(
       const behind = uploads.filter((upload) => late.has(senderOf({ upload })));
       const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !late.has(senderOf({ upload })));
       const stored = await store(jobs, ahead);
-      await queueLate([...behind, ...stored.postponed]);
-      return stored;
+      // The next batch does not wait: with a Redis without durable storage, they are queued only once they are stored.
+      const moved = queueLate([...behind, ...stored.postponed]);
+      return { ...stored, announced: Promise.all([stored.announced, moved]).then(() => undefined) };
     },
   });
   const late = new CallBatcher({
