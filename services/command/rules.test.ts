@@ -40,6 +40,16 @@ describe('isDriving', () => {
       { ...on, movement: true, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
     [
+      'no position is stored, as in a privacy interval, and movement is newer than the speed',
+      true,
+      { ...on, movement: true, statusTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
+    ],
+    [
+      'no position is stored, and movement is of the time of the speed',
+      false,
+      { ...on, movement: true, statusTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 1 },
+    ],
+    [
       'the speed of the position is older than a report that may not have one, and movement',
       true,
       { ...on, movement: true, locationSpeedKmh: 80, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 2 },

@@ -97,6 +97,8 @@ export interface LastReported {
   /** `engine` of the fleet group. */
   readonly engine?: string;
   readonly movement?: boolean;
+  /** Of the ignition and the movement. */
+  readonly statusTimeMs?: number;
   readonly locationSpeedKmh?: number;
   readonly locationTimeMs?: number;
   readonly fleetSpeedKmh?: number;
@@ -111,13 +113,14 @@ function lastSpeedKmh(reported: LastReported): number {
 }
 
 /**
- * Tests whether a vehicle reports movement while its speed is uncertain: the latest position has none, as in a tunnel, and
- * no later report tells it; or the position has one, and `fleet`, which keeps its speed when it is reported without, is newer.
+ * Tests whether a vehicle reports movement while its speed is uncertain: the latest position has none, as in a tunnel, or is
+ * private, and no report since then tells it; or the position has one, and `fleet`, which keeps its speed when it is reported without, is newer.
  */
 function isMoving(reported: LastReported): boolean {
-  const { movement = false, locationSpeedKmh, locationTimeMs = 0, fleetSpeedKmh, fleetTimeMs = 0 } = reported;
+  const { movement = false, statusTimeMs = 0, locationSpeedKmh, locationTimeMs = 0 } = reported;
+  const { fleetSpeedKmh, fleetTimeMs = 0 } = reported;
   if (locationSpeedKmh !== undefined) return movement && locationSpeedKmh > drivingAboveKmh;
-  return movement && (fleetSpeedKmh === undefined || fleetTimeMs < locationTimeMs);
+  return movement && (fleetSpeedKmh === undefined || fleetTimeMs < Math.max(locationTimeMs, statusTimeMs));
 }
 
 /**
@@ -161,6 +164,7 @@ interface TargetRow {
   ignition: unknown;
   engine: unknown;
   movement: unknown;
+  status_time: Date | null;
   location_speed: unknown;
   location_time: Date | null;
   fleet_speed: unknown;
@@ -172,6 +176,7 @@ function toReported(row: TargetRow): LastReported {
     ...(typeof row.ignition === 'boolean' ? { ignition: row.ignition } : {}),
     ...(typeof row.engine === 'string' ? { engine: row.engine } : {}),
     ...(typeof row.movement === 'boolean' ? { movement: row.movement } : {}),
+    ...(row.status_time === null ? {} : { statusTimeMs: row.status_time.getTime() }),
     ...(typeof row.location_speed === 'number' ? { locationSpeedKmh: row.location_speed } : {}),
     ...(row.location_time === null ? {} : { locationTimeMs: row.location_time.getTime() }),
     ...(typeof row.fleet_speed === 'number' ? { fleetSpeedKmh: row.fleet_speed } : {}),
@@ -193,7 +198,7 @@ export async function findTarget(db: Database, caller: Caller, id: string, act: 
       exists (select from source where source.application_id = device.application_id and source.format = 'flespi'
         and source.takes_commands) as takes_commands,
       latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
-      latest.status -> 'movement' as movement,
+      latest.status -> 'movement' as movement, latest.status_time,
       latest.location -> 'speed' as location_speed, latest.location_time,
       latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
     from vehicle
