@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { openDurableQueue } from '@odograph/queue/queues';
 import { listUploadShards, shardOf } from '@odograph/queue/shards';
+import { within } from '@odograph/runtime/clock';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { groupBy, uploadBytes } from '../pipeline/readings.ts';
+
+/** Longer than any answer takes. After a fail-over of a cluster, ioredis may lose a command and never settle its promise. */
+const addTimeoutMs = 15_000;
 
 /** Opens the late queues of all shards. @returns a function that adds uploads to them, as durably as they were accepted */
 export function openLateQueues({ config, onStop }: Pick<ServiceHost, 'config' | 'onStop'>) {
@@ -13,7 +17,8 @@ export function openLateQueues({ config, onStop }: Pick<ServiceHost, 'config' | 
     for (const [shard, ofShard] of groupBy(uploads, ({ deviceId }) => shardOf(deviceId, queues.length))) {
       const devices = new Set(ofShard.map(({ deviceId }) => deviceId)).size;
       const bytes = ofShard.reduce((sum, upload) => sum + uploadBytes(upload).length, 0);
-      await queues[shard]?.add({ uploads: ofShard, devices, bytes }, { jobId: randomUUID() });
+      const added = queues[shard]?.add({ uploads: ofShard, devices, bytes }, { jobId: randomUUID() });
+      await within(addTimeoutMs, Promise.resolve(added));
     }
   };
 }
