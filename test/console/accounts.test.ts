@@ -137,6 +137,12 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     expect((await setup.admin.get(`/v1/x/admin/applications/${appId}`)).body).toMatchObject({
       ...{ tariffPerKm: 0.35, tariffPerMinute: 2 },
     });
+    const rate = page.getByLabel('Bytes per second of a device');
+    await rate.fill('100,000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await rate.evaluate((input) => Reflect.get(input, 'validationMessage'))).toContain(
+      'without separators of thousands',
+    );
     await page.getByRole('button', { name: 'New appKey' }).click();
     await page.getByLabel('The former appKey stays valid').selectOption('0');
     await page.getByRole('dialog').getByRole('button', { name: 'New appKey' }).click();

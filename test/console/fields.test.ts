@@ -130,6 +130,42 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
   });
 
   it.each([
+    ['en-GB', '1,500', 'New circle', ['Latitude', 'Longitude', 'Radius, m'], 'Save', 'Enter a number such as 1234.5,'],
+    ['de-DE', '1.500', 'Neuer Kreis', ['Breitengrad', 'Längengrad', 'Radius, m'], 'Speichern', 'Geben Sie eine Zahl'],
+  ] as const)(
+    'reads a decimal comma in %s, and %s never as another number',
+    async (locale, thousands, create, [latitude, longitude, radius], save, fault) => {
+      const { page } = await open('/alarms/geofences', {}, { locale });
+      const type = async (label: string, text: string) => {
+        await page.getByLabel(label).clear();
+        await page.getByLabel(label).pressSequentially(text);
+      };
+      const stored = async () =>
+        (
+          await sql<{
+            place: object;
+            radius: number;
+          }>`select geometry -> 'coordinates' as place, radius_metres as radius
+          from geofence where name = ${locale}`.execute(platform.db)
+        ).rows;
+      await page.getByRole('button', { name: create }).click();
+      await page.getByLabel('Name').fill(locale);
+      await type(latitude, '-48,85');
+      await type(longitude, '2.125');
+      await type(radius, thousands);
+      await page.getByRole('button', { name: save }).click();
+      const message = await page.getByLabel(radius).evaluate((input) => Reflect.get(input, 'validationMessage'));
+      expect(message).toContain(fault);
+      expect(await stored()).toEqual([]);
+      await type(radius, '12,5');
+      await page.getByRole('button', { name: save }).click();
+      await page.getByRole('button', { name: save }).waitFor({ state: 'detached' });
+      expect(await stored()).toEqual([{ place: [2.125, -48.85], radius: 12.5 }]);
+      await close(page);
+    },
+  );
+
+  it.each([
     ['en-US', 'Mileage', /15,230 km/, /^[A-Z][a-z]{2} \d+, \d{4}, \d+:\d\d:\d\d [AP]M/],
     ['en-GB', 'Mileage', /15,230 km/, /^\d+ [A-Z][a-z]{2,3} \d{4},? (at )?\d\d:\d\d:\d\d /],
     ['fr-FR', 'Kilométrage', /15\s230 km/, /^\d+ [a-zéû]+\.? \d{4}(,| à) \d\d:\d\d:\d\d /],

@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { CallFailure } from '../../api/client.ts';
 import { preferences } from '../../preferences.ts';
+import { readNumber, writeNumber } from '../../texts/numbers.ts';
+import { locale, texts } from '../../texts/texts.ts';
 import { fromInput, toInput, toInputLimits } from '../../texts/units.ts';
 
 interface FormOptions {
@@ -83,29 +85,48 @@ interface NumberInputOptions extends Partial<InputAttributes> {
   readonly 'aria-label'?: string;
 }
 
-/** An input for a number; undefined while what it holds is none. */
+/** Describes what is wrong with the text of a number input; empty for nothing. */
+function faultOf(text: string, limits: Pick<NumberInputOptions, 'minimum' | 'maximum'>): string {
+  if (text.trim() === '') return '';
+  const { numbers } = texts.value;
+  const number = readNumber(text, locale.value, limits);
+  const { minimum = -Infinity, maximum = Infinity } = limits;
+  const write = (one: number) => writeNumber(one, locale.value);
+  if (number === undefined) return numbers.invalid(write(1234.5));
+  if (number >= minimum && number <= maximum) return '';
+  return maximum === Infinity ? numbers.atLeast(write(minimum)) : numbers.between(write(minimum), write(maximum));
+}
+
+/**
+ * An input for a number; undefined while what it holds is none. Not of the type number: Chromium drops the comma of
+ * "12,5" in an English browser, and the form would save 125.
+ */
 export function NumberInput({ value, onValue, minimum, maximum, isRequired, ...attributes }: NumberInputOptions) {
   const input = useRef<HTMLInputElement>(null);
+  const limits = { minimum, maximum };
   useLayoutEffect(() => {
     const element = input.current;
     if (!element) return;
-    const typed = Number.isNaN(element.valueAsNumber) ? undefined : element.valueAsNumber;
     // Half a number, such as "2.", is not rewritten while a person types it.
-    if (typed !== value) element.value = value === undefined ? '' : String(value);
-  }, [value]);
+    if (readNumber(element.value, locale.value, limits) !== value) {
+      element.value = value === undefined ? '' : writeNumber(value, locale.value);
+    }
+    element.setCustomValidity(faultOf(element.value, limits));
+  }, [value, minimum, maximum, locale.value]);
   return (
     <input
       {...attributes}
       ref={input}
       class="input"
-      type="number"
-      step="any"
-      min={minimum}
-      max={maximum}
+      type="text"
+      // The keyboard for decimals lacks a minus sign on some phones.
+      inputMode={minimum !== undefined && minimum >= 0 ? 'decimal' : 'text'}
+      autocomplete="off"
       required={isRequired}
-      onInput={({ currentTarget: { valueAsNumber } }) =>
-        onValue(Number.isNaN(valueAsNumber) ? undefined : valueAsNumber)
-      }
+      onInput={({ currentTarget }) => {
+        currentTarget.setCustomValidity(faultOf(currentTarget.value, limits));
+        onValue(readNumber(currentTarget.value, locale.value, limits));
+      }}
     />
   );
 }

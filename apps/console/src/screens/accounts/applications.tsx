@@ -1,9 +1,9 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
-import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Field, Form, NumberInput, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { ShownOnce } from '../../parts/layout/copy.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -22,10 +22,15 @@ const names = ['view', 'timeZone', ...numbers] as const;
 const views = ['combined', 'dynamic', 'fleet'] as const;
 const viewOf = (text: string | undefined) => views.find((one) => one === text) ?? 'combined';
 
+type Numbers = Pick<Settings, (typeof numbers)[number]>;
+/** The numbers of the form; undefined while an input holds none. */
+type NumbersDraft = { readonly [Name in keyof Numbers]: Numbers[Name] | undefined };
+
 /** Reads what the form has. */
-function valuesOf(form: HTMLFormElement): Values {
+function valuesOf(form: HTMLFormElement, draft: NumbersDraft): Values {
   const fields = readFields(form);
-  const number = (name: (typeof numbers)[number]) => Number((fields[name] ?? '').replace(',', '.'));
+  // The browser submits no form with an empty or faulty number.
+  const number = (name: keyof Numbers) => draft[name] ?? Number.NaN;
   return {
     ...{ view: viewOf(fields['view']), timeZone: (fields['timeZone'] ?? '').trim() },
     ...{ tariffPerKm: number('tariffPerKm'), tariffPerMinute: number('tariffPerMinute') },
@@ -43,7 +48,7 @@ function differences(before: Settings, now: Settings): string {
     .join(', ');
 }
 
-function SettingsFields({ loaded }: { loaded: Settings }) {
+function SettingsFields({ loaded, draft }: { loaded: Settings; draft: Signal<NumbersDraft> }) {
   const { accounts: text } = texts.value;
   const view = useSignal<string>(loaded.view);
   return (
@@ -57,14 +62,17 @@ function SettingsFields({ loaded }: { loaded: Settings }) {
       />
       <TextField label={text.settings.timeZone} name="timeZone" required defaultValue={loaded.timeZone} />
       {numbers.map((name) => (
-        <TextField
-          key={name}
-          label={text.settings[name]}
-          name={name}
-          required
-          pattern="[0-9]+([.,][0-9]+)?"
-          defaultValue={String(loaded[name])}
-        />
+        <Field key={name} label={text.settings[name]}>
+          {(input) => (
+            <NumberInput
+              {...input}
+              minimum={0}
+              isRequired
+              value={draft.value[name]}
+              onValue={(value) => assign(draft, { ...draft.value, [name]: value })}
+            />
+          )}
+        </Field>
       ))}
       <small class="muted">{text.ratesText}</small>
     </fieldset>
@@ -81,11 +89,12 @@ function SettingsForm({ appId, loaded }: FormOptions) {
   const { accounts: text } = texts.value;
   /** The stored state that the next change is based on. */
   const base = useSignal(loaded);
+  const draft = useSignal<NumbersDraft>(loaded);
   const outcome = useSignal<{ readonly isGood: boolean; readonly text: string } | undefined>(undefined);
   const action = useAction();
   const params = { path: { appId } };
   const save = async (form: HTMLFormElement) => {
-    const body = { ...valuesOf(form), version: base.value.version };
+    const body = { ...valuesOf(form, draft.value), version: base.value.version };
     outcome.value = undefined;
     try {
       base.value = await answerOf(api.PUT('/v1/x/admin/applications/{appId}', { params, body }));
@@ -100,7 +109,7 @@ function SettingsForm({ appId, loaded }: FormOptions) {
   return (
     <Form class="card form" onSubmit={(form) => void action.run(() => save(form))}>
       <h2>{text.settingsTitle}</h2>
-      <SettingsFields loaded={loaded} />
+      <SettingsFields loaded={loaded} draft={draft} />
       <div role="status">{outcome.value?.isGood && <p class="notice good">{outcome.value.text}</p>}</div>
       <div role="alert">
         {outcome.value && !outcome.value.isGood && <p class="notice late">{outcome.value.text}</p>}
