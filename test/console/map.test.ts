@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestApplication, type TestVehicl
 import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { closePages, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
@@ -123,6 +123,32 @@ describe.skipIf(!hasBrowser)('the fleet on the map', () => {
     await page.evaluate('new Promise((done) => setTimeout(done, 1000))');
     await clickMiddle(page);
     expect(await card(page, 'PR-1').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('shows no failure of the route of another vehicle', async () => {
+    const { page } = await open(stacked, '/map');
+    const held = new Map<string, Route>();
+    await page.route('**/v1/x/vehicle/*/trail?*', async (route) => {
+      held.set(route.request().url().split('/')[6] ?? '', route);
+    });
+    const ask = async (plate: string): Promise<Route> => {
+      const known = [...held.keys()];
+      await page.getByRole('button', { name: new RegExp(plate) }).click();
+      await card(page, plate).getByRole('button', { name: 'Last hour' }).click();
+      await expect.poll(() => held.size).toBe(known.length + 1);
+      const [asked] = [...held].filter(([id]) => !known.includes(id));
+      if (!asked) throw new Error('no route was requested');
+      return asked[1];
+    };
+    const first = await ask('ST-1');
+    const second = await ask('FA-1');
+    const failed = page.waitForEvent('requestfailed');
+    await first.abort();
+    await failed;
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    await second.fulfill({ json: { points: [], stops: [], totals: {} } });
+    await card(page, 'FA-1').getByText('No positions in the last hour.').waitFor();
     await page.context().close();
   });
 

@@ -1,26 +1,19 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { answerOf, api } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { loadLastTrip, type Trip } from '../../parts/map/last-trip.ts';
 import type { Route } from '../../parts/map/route-layer.ts';
-import { actingFor } from '../../session.ts';
+import { loadTrail } from '../../parts/time/trail.ts';
 
 const trailSeconds = 3600;
+const trailPoints = 2000;
 
 /** Loads where a vehicle was in the last hour. @throws CallFailure */
-async function loadTrail(vehicle: LiveVehicle): Promise<Route> {
-  const until = Math.floor(Date.now() / 1000);
-  const query = { from: until - trailSeconds, until, limit: 5000 };
-  const call = api.GET('/v1/vehicle/{id}/history', {
-    params: { path: { id: vehicle.id }, query, header: actingFor(vehicle.appId) },
-  });
-  const { status } = await answerOf(call);
-  return status.flatMap(({ location }) =>
-    location?.longitude === undefined || location.latitude === undefined
-      ? []
-      : [[location.longitude, location.latitude] as const],
-  );
+async function loadLastHour({ id }: LiveVehicle): Promise<Route> {
+  const until = Math.ceil(Date.now() / 1000);
+  // Thinned by the platform: the history would have only the oldest readings of a device that reports often.
+  const { points } = await loadTrail(id, until - trailSeconds, until, trailPoints);
+  return points.map(({ longitude, latitude }) => [longitude, latitude] as const);
 }
 
 /** The lines that the map draws besides the vehicle. */
@@ -49,12 +42,17 @@ export function useRoute(selected: string | undefined) {
     const asked: ShownRoute = { kind, state: 'loading' };
     shown.value = asked;
     line.value = none;
-    const trip = kind === 'last trip' ? await loadLastTrip(vehicle) : undefined;
-    const route = kind === 'trail' ? await loadTrail(vehicle) : (trip?.route ?? none);
-    // Another vehicle or route may have been chosen meanwhile.
-    if (shown.value !== asked) return;
-    shown.value = route.length > 1 ? { kind, state: 'drawn', trip } : { kind, state: 'none' };
-    line.value = route;
+    // Another vehicle or route may be chosen meanwhile.
+    const isCurrent = () => shown.value === asked;
+    try {
+      const trip = kind === 'last trip' ? await loadLastTrip(vehicle) : undefined;
+      const route = kind === 'trail' ? await loadLastHour(vehicle) : (trip?.route ?? none);
+      if (!isCurrent()) return;
+      shown.value = route.length > 1 ? { kind, state: 'drawn', trip } : { kind, state: 'none' };
+      line.value = route;
+    } catch {
+      if (isCurrent()) shown.value = { kind, state: 'failed' };
+    }
   };
 
   return {
@@ -65,9 +63,7 @@ export function useRoute(selected: string | undefined) {
         clear();
         return;
       }
-      load(kind, vehicle).catch(() => {
-        if (shown.value?.kind === kind) shown.value = { kind, state: 'failed' };
-      });
+      void load(kind, vehicle);
     },
   };
 }
