@@ -165,6 +165,22 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     },
   );
 
+  it('names a year by the chosen time zone, and keeps the interval of charts while time passes', async () => {
+    const signedIn = signedInOptions(platform.httpUrl, cookie, { zone: 'utc' });
+    const { page } = await watchPage(browser, platform.httpUrl, { ...signedIn, timezoneId: 'America/New_York' });
+    await page.clock.install({ time: '2030-01-01T02:00:00Z' });
+    await page.goto(`/vehicles/${fleet.parked.id}/charts?until=${Date.parse('2029-12-31T22:00:00Z') / 1000}`);
+    await page.getByText(/^30 Dec 2029,? 22:00 – 31 Dec 2029,? 22:00$/).waitFor();
+    await page.getByRole('button', { name: 'Later' }).click();
+    const label = page.locator('.charts-bar > .muted');
+    const until = /\d\d:\d\d:\d\d$/;
+    await expect.poll(() => label.innerText(), pollOptions).toMatch(until);
+    const shown = await label.innerText();
+    await page.clock.runFor(60_000);
+    expect(await label.innerText()).toBe(shown);
+    await close(page);
+  });
+
   it.each([
     ['en-US', 'Mileage', /15,230 km/, /^[A-Z][a-z]{2} \d+, \d{4}, \d+:\d\d:\d\d [AP]M/],
     ['en-GB', 'Mileage', /15,230 km/, /^\d+ [A-Z][a-z]{2,3} \d{4},? (at )?\d\d:\d\d:\d\d /],

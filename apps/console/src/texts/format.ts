@@ -17,6 +17,7 @@ const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const shortTime = format({ hour: '2-digit', minute: '2-digit' });
 const day = format({ day: 'numeric', month: 'short' });
 const dayWithYear = format({ day: 'numeric', month: 'short', year: 'numeric' });
+const year = format({ year: 'numeric' });
 const month = format({ month: 'long', year: 'numeric' });
 const full = format({ dateStyle: 'medium', timeStyle: 'long' });
 const dayKey = format({ year: 'numeric', month: '2-digit', day: '2-digit' });
@@ -31,7 +32,7 @@ export function formatTime(moment: Moment): string {
   const date = dateOf(moment);
   const today = dateOf(now.value);
   if (dayKey.value.format(date) === dayKey.value.format(today)) return time.value.format(date);
-  const isThisYear = date.getFullYear() === today.getFullYear();
+  const isThisYear = year.value.format(date) === year.value.format(today);
   return `${(isThisYear ? day : dayWithYear).value.format(date)} ${shortTime.value.format(date)}`;
 }
 

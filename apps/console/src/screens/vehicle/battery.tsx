@@ -5,7 +5,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { factsOfValue, formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, IntervalBar, loadFields, readWindow } from './series-figures.tsx';
+import { type Field, Figures, IntervalBar, loadFields, useWindow } from './series-figures.tsx';
 
 /** The fields that show the health of a traction battery, in the order in which they are shown. */
 const batteryFields = [
@@ -51,7 +51,7 @@ function Latest({ values }: { values: Battery['values'] }) {
 /** The health of the traction battery over time, and the voltage of the 12 V battery where the device reports it. */
 export function BatteryHealth({ vehicle }: { vehicle: LiveVehicle }) {
   const { battery: text } = texts.value;
-  const window = readWindow('year');
+  const window = useWindow('year');
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { fields, chosen, values } = data;

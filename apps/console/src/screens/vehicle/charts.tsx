@@ -4,7 +4,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { address, changeQuery } from '../../router.ts';
 import { nameOfSeries } from '../../texts/fields.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, Figures, IntervalBar, loadFields, readWindow } from './series-figures.tsx';
+import { type Field, Figures, IntervalBar, loadFields, useWindow } from './series-figures.tsx';
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];
@@ -20,7 +20,7 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
   const { charts: text } = texts.value;
   const known = fields.map(({ field }) => field);
   const chosen = readChosen() ?? usualFields.filter((field) => known.includes(field));
-  const window = readWindow('day');
+  const window = useWindow('day');
   const choose = (names: readonly string[]) => changeQuery({ fields: names.join(',') });
   return (
     <div class="page charts">

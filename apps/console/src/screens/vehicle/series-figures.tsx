@@ -32,26 +32,27 @@ const minBreakSeconds = 300;
 /** The interval that charts show. */
 export interface Window {
   readonly period: Period;
-  /** UNIX seconds; undefined for now. */
-  readonly until: number | undefined;
+  /** UNIX seconds. */
+  readonly from: number;
+  readonly until: number;
+  /** Whether it ends where the charts were opened, and not at a chosen time. */
+  readonly isNewest: boolean;
 }
 
-/** Reads the interval from the address. @param usual the period if the address names none */
-export function readWindow(usual: Period): Window {
+/** Reads the interval from the address; it does not move with the clock. @param usual the period if the address names none */
+export function useWindow(usual: Period): Window {
   const named = address.value.query.get('period');
   const period = (Object.keys(periods) as Period[]).find((one) => one === named) ?? usual;
-  return { period, until: readSeconds('until') };
+  const chosen = readSeconds('until');
+  return useMemo(() => {
+    const until = chosen ?? Math.ceil(Date.now() / 1000);
+    return { period, from: until - periods[period], until, isNewest: chosen === undefined };
+  }, [period, chosen]);
 }
 
 /** Writes the end of an interval for the address. @returns undefined for one that is closer to now than to the one before */
 export function writeEnd(until: number, length: number): string | undefined {
   return until < Date.now() / 1000 - length / 2 ? String(until) : undefined;
-}
-
-/** The bounds of a window, UNIX seconds. */
-function boundsOf({ period, until: end }: Window): { from: number; until: number } {
-  const until = end ?? Math.ceil(Date.now() / 1000);
-  return { from: until - periods[period], until };
 }
 
 /** Loads the fields for which a vehicle has data. @throws CallFailure */
@@ -122,8 +123,7 @@ export async function loadBreaks(id: string, from: number, until: number): Promi
 }
 
 /** Loads the series of fields in a window, and the intervals that their charts mark. @throws CallFailure */
-async function loadDrawing(id: string, fields: readonly string[], window: Window): Promise<Drawing> {
-  const { from, until } = boundsOf(window);
+async function loadDrawing(id: string, fields: readonly string[], { from, until }: Window): Promise<Drawing> {
   const params = { path: { id } };
   const calls: Promise<Schema<'SeriesAnswer'>>[] = [];
   for (let first = 0; first < fields.length; first += fieldsPerCall) {
@@ -224,8 +224,7 @@ function Breaks({ breaks }: { breaks: readonly Break[] }) {
 /** The choice of the interval that charts show, kept in the address. */
 export function IntervalBar({ window }: { window: Window }) {
   const { charts: text, trips } = texts.value;
-  const { period } = window;
-  const { from, until } = boundsOf(window);
+  const { period, from, until, isNewest } = window;
   const move = (seconds: number) => {
     changeQuery({ until: writeEnd(until + seconds, periods[period]) });
   };
@@ -239,7 +238,7 @@ export function IntervalBar({ window }: { window: Window }) {
         onChoose={(one) => changeQuery({ period: one, until: undefined })}
       />
       <Button onClick={() => move(-periods[period])}>{trips.earlier}</Button>
-      <Button disabled={window.until === undefined} onClick={() => move(periods[period])}>
+      <Button disabled={isNewest} onClick={() => move(periods[period])}>
         {trips.later}
       </Button>
       <span class="muted">{`${formatTime(from * 1000)} – ${formatTime(until * 1000)}`}</span>
@@ -261,7 +260,7 @@ export function Figures({ vehicleId, fields, chosen, window, onRemove }: Figures
   const time = useSignal<number | undefined>(undefined);
   const { data, failure, reload } = useLoad(
     () => loadDrawing(vehicleId, chosen, window),
-    [vehicleId, window.period, window.until],
+    [vehicleId, window.from, window.until],
     [chosen.join()],
   );
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
