@@ -133,6 +133,9 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
       await writeFile(path, ['plate,brand,seats', ...lines].join('\n'));
       await page.getByLabel('CSV file').setInputFiles(path);
     };
+    await writeFile(join(setup.directory, 'windows.csv'), Buffer.from('plate\nMÜ-1', 'latin1'));
+    await page.getByLabel('CSV file').setInputFiles(join(setup.directory, 'windows.csv'));
+    await page.getByText('windows.csv is not UTF-8 text.').waitFor();
     await choose('bad.csv', `${first},Renault,5`, `${second},Renault,many`);
     await page.getByText('1 of 2 lines has a fault.').waitFor();
     await page.getByRole('row', { name: '3 seats must be a whole number' }).waitFor();

@@ -1,7 +1,7 @@
 import './import-page.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { Schema } from '../../api/client.ts';
+import { CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
@@ -42,6 +42,16 @@ interface CheckedFile {
   readonly name: string;
   readonly csv: string;
   readonly outcome: Outcome;
+}
+
+/** Reads a file. @throws CallFailure for another encoding than UTF-8: its letters would be saved as "\ufffd" */
+async function readText(file: File): Promise<string> {
+  const bytes = await file.arrayBuffer();
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CallFailure('NOT_TEXT', texts.value.imports.notUtf8(file.name));
+  }
 }
 
 /** A table of the faults of a file, by line. */
@@ -141,7 +151,7 @@ export function ImportPage<Answer extends Outcome>(options: ImportOptions<Answer
   const check = (chosen: File) =>
     action.run(async () => {
       file.value = undefined;
-      const csv = await chosen.text();
+      const csv = await readText(chosen);
       file.value = { name: chosen.name, csv, outcome: await send(csv, true) };
     });
   const write = ({ name, csv }: CheckedFile) =>
