@@ -30,7 +30,7 @@ begin
     select vehicle_id, coalesce(lower(period), '-infinity') as since, coalesce(upper(period), 'infinity') as until
     from privacy_period order by vehicle_id, period
   loop
-    -- A chunk that is being compressed would keep the vehicle locked (services/ingest/pipeline/compression.ts).
+    -- Waiting for a chunk that is being compressed would keep the vehicle locked (services/ingest/pipeline/compression.ts).
     perform pg_advisory_xact_lock_shared(7305114905);
     -- As every transaction that stores readings of the vehicle does first.
     perform from vehicle_latest where vehicle_id = private.vehicle_id for update;

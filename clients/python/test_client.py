@@ -111,7 +111,7 @@ class ClientTest(unittest.TestCase):
         fleet.get_vehicle_table(limit=1)
         self.assertEqual(self.network.seen.count("POST /v1/login"), 1)
 
-    def test_opens_a_stream_of_events_again_with_a_new_token(self) -> None:
+    def test_reopens_an_event_stream_with_a_new_access_token(self) -> None:
         fleet = self.client(tokens={"token": "refused", "refresh_token": "spent"})
         self.assertGreater(len(list(fleet.get_events(types="vehicles", once=True))), 0)
         self.assertEqual(self.network.seen.count("POST /v1/login"), 1)

@@ -45,7 +45,7 @@ export const positionNamePattern = `${positionKeyPattern}|^[0-9]+$`;
 
 /** Matches the keys of the second and later parts of a long value (addToCan in packages/codec). */
 export const partKeyPattern = '_[0-9]+$';
-/** Matches parts of JSON; the name of a position in it may be in an earlier part. */
+/** Matches parts of JSON; the name that discloses a position may be in an earlier part. */
 export const jsonPartPattern = '[[{}",]';
 
 const positionKey = new RegExp(positionKeyPattern, 'i');

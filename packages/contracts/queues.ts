@@ -86,7 +86,7 @@ export interface ExportJob {
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {
   uploads: UploadBatch;
-  /** Late uploads, and live ones that would have to wait for them or for the compression of a week. */
+  /** Late uploads, and live ones that would otherwise wait for late ones or for the compression of a week. */
   'late-uploads': UploadBatch;
   acknowledgements: QueuedAcknowledgement;
   maintenance: { task: MaintenanceTask };

@@ -35,10 +35,10 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL of the field group `fleet` without a speed that is older than the one of the location: with a new time of its group, it
- * would count as newer. Needs `vehicle_latest`.
+ * SQL of the field group `fleet` without a speed that is older than that of the position: with the new time of the group it
+ * would count as newer. Requires `vehicle_latest`.
  */
-export const fleetWithoutOldSpeed = sql`case
+export const fleetWithoutStaleSpeed = sql`case
   when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
   then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
 

@@ -110,7 +110,7 @@ describe('the list of events', () => {
     expect(await read()).toEqual([]);
   });
 
-  it('finds each event by its id, also among others of one transaction', async () => {
+  it('finds each event by its id, even among several events of one transaction', async () => {
     const ids = [await insertCommand(), await insertCommand()];
     await db.transaction().execute(async (trx) => {
       for (let count = 0; count < 2; count += 1) await storeReading(trx);

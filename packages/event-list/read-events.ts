@@ -237,15 +237,15 @@ async function writeEntries(
 
 /**
  * Reads an event of an application as it is now.
- * @returns undefined for one that is no longer shown: its content was deleted or became private
- * @throws Failure as readEvents
+ * @returns undefined if its content was deleted or became private
+ * @throws Failure as readEvents does
  */
 export async function findEvent(
   db: Kysely<Tables>,
   applicationId: number,
   { id, type }: Pick<PlatformEvent, 'id' | 'type'>,
 ): Promise<PlatformEvent | undefined> {
-  // The cursor behind an event is its id; the one right before it makes it the first of a page.
+  // The id of an event is the cursor after it. A page from the cursor right before it begins with the event.
   const { event, vehicleId, ...cursor } = parseCursor(id);
   const after =
     event > 0n ? { ...cursor, vehicleId, event: event - 1n } : { ...cursor, vehicleId: vehicleId - 1, event };

@@ -139,7 +139,7 @@ async function registerScope(
   });
 }
 
-/** Names a plugin of Fastify, which otherwise compares each one with all loaded modules to find a name. */
+/** Names a plugin. For a plugin without a name, Fastify compares it with every loaded module to find one. */
 const named = (plugin: RoutePlugin) =>
   Object.assign(async (inner: Http) => plugin(inner), { [Symbol.for('fastify.display-name')]: 'routes' });
 

@@ -242,14 +242,14 @@ export const lateLane: UploadLane = {
 const lateAfterSeconds = 300;
 
 /**
- * Readings of a week that is being compressed wait. Two days below the age at which weeks are compressed, because an upload
- * may wait in the queue.
+ * Readings of a week that is being compressed have to wait. Two days below the age at which weeks are compressed, because
+ * an upload may wait in the queue.
  */
 const compressedAfterSeconds = (compressAfterDays - 2) * 86_400;
 
 /**
  * Chooses the lane of an upload by the times of its first and last reading, UNIX seconds. An undefined time is ignored.
- * Readings between them are not examined: if need be, ingest moves the upload to the late lane.
+ * Readings between them are not examined: ingest moves the upload to the late lane if necessary.
  */
 export function chooseLane(first: number | undefined, last: number | undefined, receivedAtMs: number): UploadLane {
   const now = receivedAtMs / 1000;

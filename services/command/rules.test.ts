@@ -32,10 +32,14 @@ describe('isDriving', () => {
       true,
       { ignition: true, locationSpeedKmh: 0, locationTimeMs: 1, fleetSpeedKmh: 50, fleetTimeMs: 1 },
     ],
-    ['a position without speed, as in a tunnel, and movement', true, { ...on, movement: true, locationTimeMs: 1 }],
-    ['a position without speed and no movement', false, { ...on, movement: false, locationTimeMs: 1 }],
     [
-      'a position without speed that is newer than the other speed, and movement',
+      'the position has no speed, as in a tunnel, and movement is reported',
+      true,
+      { ...on, movement: true, locationTimeMs: 1 },
+    ],
+    ['the position has no speed, and no movement is reported', false, { ...on, movement: false, locationTimeMs: 1 }],
+    [
+      'the position has no speed and is newer than the other speed, and movement is reported',
       true,
       { ...on, movement: true, locationTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
@@ -45,17 +49,17 @@ describe('isDriving', () => {
       { ...on, movement: true, statusTimeMs: 2, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
     [
-      'no position is stored, and movement is of the time of the speed',
+      'no position is stored, and movement and speed have the same time',
       false,
       { ...on, movement: true, statusTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],
     [
-      'the speed of the position is older than a report that may not have one, and movement',
+      'the speed of the position is older than a report that may have had none, and movement is reported',
       true,
       { ...on, movement: true, locationSpeedKmh: 80, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 2 },
     ],
     [
-      'a speed says that it stands: movement does not count',
+      'the newest speed is 0: movement does not count',
       false,
       { ...on, movement: true, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 1 },
     ],

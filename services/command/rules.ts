@@ -113,10 +113,11 @@ function lastSpeedKmh(reported: LastReported): number {
 }
 
 /**
- * Tests whether a vehicle reports movement while its speed is uncertain: the latest position has none, as in a tunnel, or is
- * private, and no report since then tells it; or the position has one, and `fleet`, which keeps its speed when it is reported without, is newer.
+ * Tests whether a vehicle reports movement while its speed is uncertain: the latest position is private or has no speed, as
+ * in a tunnel, and no later report has one; or `fleet`, which keeps its speed when it is reported without one, is newer than
+ * the position.
  */
-function isMoving(reported: LastReported): boolean {
+function isMovingAtUncertainSpeed(reported: LastReported): boolean {
   const { movement = false, statusTimeMs = 0, locationSpeedKmh, locationTimeMs = 0 } = reported;
   const { fleetSpeedKmh, fleetTimeMs = 0 } = reported;
   if (locationSpeedKmh !== undefined) return movement && locationSpeedKmh > drivingAboveKmh;
@@ -132,7 +133,7 @@ function isMoving(reported: LastReported): boolean {
  */
 export function isDriving(reported: LastReported): boolean {
   const ignition = reported.ignition ?? reported.engine === 'ON';
-  return ignition && (isMoving(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
+  return ignition && (isMovingAtUncertainSpeed(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
 /** The device of a command. */

@@ -171,7 +171,7 @@ describe('a database that a newer version migrated', { timeout: 120_000 }, () =>
     await change("insert into migration (name, sha256) values ('0004_ingest_barrier.sql', '')");
     expect(npmRunMigrate().stderr).toMatch(/^(MIGRATION_)?DATABASE_URL: the database is from before 0\.1\.0, .*\n$/);
     await change("delete from migration where name = '0004_ingest_barrier.sql'");
-    // Units of systemd and the Helm chart give CELL to the services only.
+    // The systemd units and the Helm chart set CELL for the services only.
     await change('update installation set cell = 3');
     await change("insert into application (app_id, name, app_key_sha256) values ('c3-app', 'fleet', '')");
     const { status, stdout } = npmRunMigrate();

@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
-  it('a booking whose own times are kept against a change of another person has them all', async () => {
+  it('a booking that another person has changed gets both times of the form with "Keep mine"', async () => {
     const id = await createBookable('BK-400-DD');
     const bookingId = await book(id, 24, 28, 'driver-21');
     const { from, until } = (await api.get(`/v1/booking/${bookingId}`)).body;
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
-  it('a free-floating booking with an end keeps one, since the platform does not remove it', async () => {
+  it('the end of a free-floating booking cannot be emptied, since the platform does not remove it', async () => {
     const id = await createBookable('BK-500-EE');
     const body = { from: inHours(1), until: inHours(3), type: 'FREE_FLOATING', driver: 'driver-22' };
     await api.post(`/v1/vehicle/${id}/booking`, body);

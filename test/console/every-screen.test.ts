@@ -222,7 +222,7 @@ describe.skipIf(!hasBrowser)('every screen of the console', () => {
     await platform?.stop();
   });
 
-  // French has the longest texts; the other tests of the console find their elements by English names.
+  // French has the longest texts. The other tests of the console cover English names: they find elements by them.
   it('fits 390 (dark), 820 and 1440 pixels in French, and has no axe violations', { timeout: 600_000 }, async () => {
     const faults: [path: string, width: number, faults: string[]][] = [];
     for (const isOfPlatform of [undefined, true] as const) {

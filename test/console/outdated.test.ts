@@ -14,11 +14,11 @@ let operator: string;
 const open = async (path: string): Promise<Page> => (await setup.open(path, operator)).page;
 const failed = (page: Page) => page.getByText('This could not be loaded');
 
-/** Opens an address in the page, as a jump in its history does. */
-const jump = (page: Page, path: string) =>
+/** Opens an address without loading the page again, as the history of the browser does. */
+const navigate = (page: Page, path: string) =>
   page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
 
-/** Has the live stream of the page connect again without its cursor, so that it begins with a reset. */
+/** Reconnects the live stream of the page without its cursor, so that it begins with a reset. */
 async function resetStream(page: Page): Promise<void> {
   await page.route('**/v1/x/events?*', (route, request) => {
     const { 'last-event-id': _cursor, ...headers } = request.headers();
@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await setup?.stop();
   });
 
-  it('shows no trips of another week while those of a week are loaded, nor when that fails', async () => {
+  it('shows no trips of another week while a week loads, or when it fails to load', async () => {
     const page = await open(`/vehicles/${fleet.moving.id}/trips`);
     const trips = page.locator('.trip-row');
     await trips.first().waitFor();
@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('shows no other trip than the one in the address', async () => {
+  it('selects no trip if the one in the address does not exist', async () => {
     const page = await open(`/vehicles/${fleet.moving.id}/trips?trip=deleted`);
     await page.locator('.trip-row').first().waitFor();
     expect(await page.locator('.trip-row[aria-current="true"]').count()).toBe(0);
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('stays on the screen that is opened while a search is typed', async () => {
+  it('stays on a screen that is opened while a search is pending', async () => {
     const page = await open('/vehicles');
     const link = page.getByRole('link', { name: fleet.parked.plate });
     await link.waitFor();
@@ -87,12 +87,12 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('shows the commands of a vehicle on no page of another one', async () => {
+  it('does not show the commands of one vehicle on the page of another one', async () => {
     const page = await open(`/vehicles/${fleet.moving.id}/commands`);
     await page.getByRole('button', { name: 'Sound the horn' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sound the horn' }).click();
     await page.getByRole('cell', { name: /done/ }).first().waitFor();
-    await jump(page, `/vehicles/${fleet.parked.id}/commands`);
+    await navigate(page, `/vehicles/${fleet.parked.id}/commands`);
     await page.getByRole('heading', { name: fleet.parked.plate }).waitFor();
     await page.getByText('No commands yet').waitFor();
     expect(await page.getByText('Sound the horn').count()).toBe(1);
@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.route('**/v1/vehicle/*/status?*', (route) =>
       route.fulfill({ status: 503, json: { error: 'OVERLOADED', message: 'try again' } }),
     );
-    await jump(page, `/vehicles/${fleet.parked.id}`);
+    await navigate(page, `/vehicles/${fleet.parked.id}`);
     await failed(page).waitFor();
     expect(await page.getByText('Nobody has a key now.').count()).toBe(0);
     await page.unroute('**/v1/vehicle/*/status?*');
@@ -122,7 +122,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('keeps the page of a vehicle, and a link shown once, when the live stream begins again', async () => {
+  it('keeps the page of a vehicle, and a link shown once, when the live stream is reset', async () => {
     const page = await open(`/vehicles/${fleet.parked.id}/access`);
     await page.getByRole('button', { name: 'Share', exact: true }).click();
     const link = page.getByRole('region', { name: 'Shown once' });
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('shows no states of services that it could not read again', async () => {
+  it('hides the states of services when they cannot be read again', async () => {
     const { page } = await setup.open('/pipeline', await createAccount(setup.platform, undefined));
     await page.getByText('listening').first().waitFor();
     await page.route('**/health', (route) => route.abort());
@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('leaves no page of alarms out when the list begins again while an older page is read', async () => {
+  it('skips no page of alarms when the list reloads while an older page is read', async () => {
     const { httpUrl, db } = setup.platform;
     const vehicleIds = [fleet.parked.id];
     const rule = { name: 'Crash', kind: 'crash', parameters: {}, vehicleIds };
@@ -184,7 +184,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
-  it('names each vehicle of a replay, although the VIN of another one contains its identifier', async () => {
+  it('names each vehicle of a replay correctly although the VIN of another one contains its identifier', async () => {
     const { db } = setup.platform;
     const [id, other] = [
       await createUnlinkedVehicle(db, fleet.application),

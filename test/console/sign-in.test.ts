@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
   });
 });
 
-describe.skipIf(!hasBrowser)('a browser that several people use', () => {
+describe.skipIf(!hasBrowser)('a browser that several people share', () => {
   let setup: ConsoleSetup;
   const plate = uniqueName('SE');
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('a browser that several people use', () => {
   const createStranger = async (): Promise<string> =>
     createAccount(setup.platform, { application: await createApplication(setup.platform.db) });
 
-  it('forgets the page of a person whose session has ended when another person signs in', async () => {
+  it('discards the page of a person whose session has ended when another person signs in', async () => {
     const first = await setup.accountOf('operator');
     const { page } = await setup.open('/vehicles', first);
     await page.getByRole('link', { name: plate }).waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)('a browser that several people use', () => {
     await other.getByRole('navigation', { name: 'Screens' }).waitFor();
     await page.goto('/vehicles');
     await page.getByRole('link', { name: plate }).waitFor();
-    // Whatever ended the session, the sign-in of another person takes its place.
+    // Another person's sign-in also discards the page if the first session ended in another way.
     await other.context().clearCookies();
     await other.goto('/profile');
     await other.getByLabel('Name').fill(await createStranger());

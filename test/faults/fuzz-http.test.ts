@@ -81,10 +81,10 @@ async function createWorld() {
   return { known, tokens: [application.token, await createToken(db, application.id, userId)] };
 }
 
-const worldOfReads = await createWorld();
+const sharedWorld = await createWorld();
 
-/** Returns a world for an operation: one of its own if it may change it. */
-const worldOf = async ({ method }: Operation) => (method === 'GET' ? worldOfReads : createWorld());
+/** Returns the shared world for reads, and a new one for operations that may change it. */
+const worldOf = async ({ method }: Operation) => (method === 'GET' ? sharedWorld : createWorld());
 
 /**
  * Adds the identifier that an operation's path names, of an object created from plausible values where those are

@@ -168,7 +168,7 @@ it('refuses to immobilize a driving vehicle after another command, whatever spee
   const vehicle = await fixture.createVehicle();
   const device = await fixture.connected(vehicle);
   await reportDriving(fixture, vehicle, true, 80);
-  // As moved there in a privacy interval.
+  // Privacy intervals move the speed to this group.
   await sql`update vehicle_latest set fleet = '{"speed": 0}', fleet_time = now() - interval '1 hour'
     where vehicle_id = ${Number(vehicle.id)}`.execute(fixture.platform.db);
   expect((await fixture.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });

@@ -223,7 +223,7 @@ describe('requests', async () => {
     expect([...routes].filter((route) => !prefixes.some((prefix) => route.startsWith(prefix)))).toEqual([]);
   });
 
-  it('of the command line in a container go through the proxy, since no container has every route', () => {
+  it('of the command line in a container go through the proxy, since no container serves every route', () => {
     for (const name of ['http', 'events', 'tools']) {
       expect(services[name]?.environment).toMatchObject({ ODOGRAPH_URL: 'http://proxy:8080' });
     }

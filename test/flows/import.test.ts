@@ -168,7 +168,7 @@ describe('odograph import', () => {
     });
   });
 
-  it('continues where it was interrupted, or begins again with other options or at another server', async () => {
+  it('continues where it was interrupted, or starts over with other options or for another server', async () => {
     const path = await writeHistory('interrupted.ndjson', 'its size and time identify it');
     const apiOf = (url: string) => createAdminApi(url, async () => ({ authorization: `Bearer ${testAdminToken}` }));
     const targets = { vehicleId: vehicle.id, devices: new Map<string, string>() };
@@ -182,11 +182,11 @@ describe('odograph import', () => {
     await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
     const summary = await importRows(2500, options);
     expect(summary).toEqual({ rows: 2500, accepted: 2500, faults: 0, resumedAt: 1000 });
-    // The first rows lack the column that was not named before.
+    // The rows sent so far lack the column that is named only now.
     await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
     const other = await importRows(2500, { ...options, map: 'time=when,latitude=lat' });
     expect(other).toEqual({ rows: 2500, accepted: 2500, faults: 0, resumedAt: 0 });
-    // What one server has says nothing of another one.
+    // The progress on one server does not apply to another one.
     await expect(importRows(1700, options)).rejects.toThrow('the disk is gone');
     const elsewhere = platform.httpUrl.replace('127.0.0.1', 'localhost');
     expect(await importRows(2500, options, elsewhere)).toMatchObject({ resumedAt: 0 });

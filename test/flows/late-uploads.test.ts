@@ -19,7 +19,7 @@ const [one, two, live] = devices as [(typeof devices)[0], (typeof devices)[0], (
 afterAll(() => Promise.all(devices.map((device) => device.close())));
 
 const now = Math.floor(Date.now() / 1000);
-/** More than the jobs of live uploads that ingest has in progress at once. */
+/** More jobs of live uploads than ingest takes at once. */
 const manyJobs = 70;
 
 async function countReadings(db: Database, { id }: TestVehicle): Promise<number> {
@@ -67,7 +67,7 @@ describe.skipIf(!inject('isNativeDatabase'))('no live upload waits', () => {
     }, 30_000);
   });
 
-  it('while late uploads of other devices are stored, however many live ones those send', async () => {
+  it('while late uploads of other devices are stored, however many live uploads those send', async () => {
     const late = now - 3600;
     await one.upload({ timestamp: now + 100, sequence: 1 });
     await expectLatest(platform.db, first, now + 100);

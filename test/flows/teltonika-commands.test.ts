@@ -87,11 +87,11 @@ async function openTls(to: number) {
   return { device, tcp, close: () => relay.close() };
 }
 
-/** Returns the code of the reset of a connection; "open" if the other end only said that it sends no more. */
-function howItEnds(tcp: Socket): Promise<string> {
+/** Returns the error code of a connection that is reset; "open" if the other end only closes its side. */
+function errorCodeAtEnd(tcp: Socket): Promise<string> {
   return new Promise((resolve) => {
     tcp.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
-    // A reset is noticed by the next write only, and it follows the end at once.
+    // Only the next write detects a reset, which follows the end of the stream immediately.
     const write = () => tcp.write('x', (error) => error ?? resolve('open'));
     tcp.once('end', () => setTimeout(write, 200));
   });
@@ -196,7 +196,7 @@ describe('a connection with a command in flight', () => {
     expect((await answer).body.reason).toBe('NO_ACKNOWLEDGEMENT');
   });
 
-  it.skipIf(!hasOpenssl)('is reset over TLS, too, without an answer in time', async () => {
+  it.skipIf(!hasOpenssl)('is reset over TLS, too, if no answer arrives in time', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
     const { certificate, key } = createSelfSigned(directory, 'localhost');
     const tlsPort = await freePort();
@@ -207,7 +207,7 @@ describe('a connection with a command in flight', () => {
     const imei = createImei();
     const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-outputs' });
     const { device, tcp, close } = await openTls(tlsPort);
-    const ended = howItEnds(tcp);
+    const ended = errorCodeAtEnd(tcp);
     device.write(encodeHello(imei));
     await once(device, 'data');
     const client = clientWithToken(gateway.httpUrl, application.token);

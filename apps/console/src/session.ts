@@ -16,23 +16,23 @@ const retryMs = 5000;
 /** A session ends after 12 hours without this call, also while a page is open. */
 const keepAliveMs = 600_000;
 
-/** Tells the other tabs of this browser, which share the cookie of the session. */
+/** Connects the tabs of this browser, which share the session cookie. */
 const tabs = new BroadcastChannel('session');
-type Change = 'signed in' | 'signed out';
-const tellTabs = (change: Change): void => tabs.postMessage(change);
+type SessionChange = 'signed in' | 'signed out';
+const notifyTabs = (change: SessionChange): void => tabs.postMessage(change);
 
 const identityOf = (one: Person): string => (one.kind === 'operator' ? `operator ${one.name}` : `user ${one.userId}`);
 
-/** Loads the page again, so that it forgets what it knows of the former person. */
-function startAfresh(): void {
+/** Reloads the page to discard all data of the previous person. */
+function discardPage(): void {
   session.value = { state: 'unknown' };
   location.reload();
 }
 
 function open(next: Person): void {
-  const former = person();
-  if (former && identityOf(former) !== identityOf(next)) {
-    startAfresh();
+  const previous = person();
+  if (previous && identityOf(previous) !== identityOf(next)) {
+    discardPage();
     return;
   }
   sessionEnded.value = false;
@@ -43,11 +43,11 @@ function open(next: Person): void {
 export async function readSession(): Promise<void> {
   try {
     open(await answerOf(api.GET('/v1/x/session')));
-    tellTabs('signed in');
+    notifyTabs('signed in');
   } catch (error) {
     const isRefused =
       error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
-    // An open page stays: it may show a secret that is shown once.
+    // Keep an open page: it may show a secret that is shown only once.
     if (isRefused && person()) sessionEnded.value = true;
     else if (isRefused) session.value = { state: 'signed out' };
     if (isRefused) return;
@@ -105,7 +105,7 @@ export const isConfinedToProfile = (): boolean => {
 /** Whether the person may make changes: an operator with the role viewer can only read. */
 export const mayChange = (): boolean => person()?.kind === 'user' || hasRole('operator');
 
-/** Keeps the session alive, and notices when it has ended or belongs to another person. */
+/** Keeps the session alive, and detects that it has ended or belongs to another person. */
 export async function checkSession(): Promise<void> {
   if (!person()) return;
   const { data, response } = await api.GET('/v1/x/session');
@@ -113,14 +113,14 @@ export async function checkSession(): Promise<void> {
   if (response.status === 401) sessionEnded.value = true;
 }
 
-/** Keeps the session alive for as long as the page is open, and follows the other tabs. */
+/** Keeps the session alive while the page is open, and follows sign-ins and sign-outs in other tabs. */
 export function keepSession(): void {
   // Without an answer the next call tries again.
   const check = () => void checkSession().catch(() => undefined);
   setInterval(check, keepAliveMs);
-  tabs.addEventListener('message', ({ data }: MessageEvent<Change>) => {
+  tabs.addEventListener('message', ({ data }: MessageEvent<SessionChange>) => {
     if (data === 'signed in') check();
-    else if (person()) startAfresh();
+    else if (person()) discardPage();
   });
 }
 
@@ -138,7 +138,7 @@ export async function signIn(credentials: Credentials): Promise<SignInFault | un
   const result = await api.POST('/v1/x/session', { body: credentials }).catch(() => undefined);
   if (result?.data) {
     open(result.data);
-    tellTabs('signed in');
+    notifyTabs('signed in');
     return undefined;
   }
   const status = result?.response.status ?? 0;
@@ -171,7 +171,7 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
     const { authenticatorData, clientDataJSON, signature, userHandle = '' } = response;
     const body = { id, authenticatorData, clientDataJSON, signature, userHandle };
     open(await answerOf(api.POST('/v1/x/session/passkey', { body })));
-    tellTabs('signed in');
+    notifyTabs('signed in');
     return undefined;
   } catch (error) {
     if (!(error instanceof CallFailure)) return isSuggested ? undefined : { kind: 'wrong passkey' };
@@ -182,9 +182,9 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
   await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session'));
-  tellTabs('signed out');
+  notifyTabs('signed out');
   navigate('/sign-in');
-  startAfresh();
+  discardPage();
 }
 
 /** Changes the password of the signed-in person; other sessions of the account end. @throws CallFailure */

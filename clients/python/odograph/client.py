@@ -114,7 +114,7 @@ class Client:
     def _events(self, path: str, **parts: Any) -> Iterator[dict[str, Any]]:
         """Yields the events of one connection. It ends with the connection; continue with the id of the last event."""
         try:
-            with self._open_signed("GET", path, **parts) as response:
+            with self._open_authenticated("GET", path, **parts) as response:
                 event: dict[str, Any] = {}
                 for line in (raw.decode().rstrip("\r\n") for raw in response):
                     name, _, value = line.partition(":")
@@ -160,7 +160,7 @@ class Client:
             request.add_header("content-type", "application/json")
         return request
 
-    def _open_signed(self, method: str, path: str, **parts: Any) -> HTTPResponse:
+    def _open_authenticated(self, method: str, path: str, **parts: Any) -> HTTPResponse:
         token = self._access_token()
         try:
             return self._open(token, self._request(method, path, **parts))

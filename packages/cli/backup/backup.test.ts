@@ -145,7 +145,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
         ...{ completedAt: expect.any(Date), bytes: (await stat(copy)).size },
         schema: expect.stringMatching(/^\d{4}_.*\.sql$/),
       });
-      // The cell is that of the database, although the setting of the command is another.
+      // The cell of the database is kept, although the command has another CELL.
       expect((await sql`select cell from installation`.execute(db)).rows).toEqual([{ cell: 7 }]);
       // Access through groups is restored, and follows their changes again.
       const access = sql`select role from vehicle_access`;
@@ -166,7 +166,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     expect(key.trim()).toBe(testEncryptionKeys);
   });
 
-  it('shows no secret among the settings', () => {
+  it('omits secrets from the plain-text settings', () => {
     const secrets = {
       OIDC_CLIENT_SECRET: 'secret of the client',
       OIDC_PROVIDERS: '[{"clientSecret":"secret of another client"}]',

@@ -26,7 +26,7 @@ const secretNames = [
 /** Settings that describe one host and contain passwords, or credentials of stores. */
 const localNames = /_URL$|^DATA_DIR$|^AWS_/;
 
-/** Returns those of the settings that a backup shows as plain text. */
+/** Selects the settings that a backup contains in plain text. */
 export function plainSettings(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isPlain = ([name]: [string, unknown]) =>
     !localNames.test(name) && !secretNames.some((secret) => secret === name);
@@ -49,7 +49,7 @@ function countQueuedJobs(redisUrl: string, config: Config): Promise<number | und
   return countUploadJobs({ ...config, REDIS_URL: redisUrl }, createLogger('silent')).catch(() => undefined);
 }
 
-/** Returns the SHA-256 of a file in hexadecimal. It may be larger than memory, and than the 2 GiB that readFile reads. */
+/** Returns the SHA-256 of a file in hexadecimal. Streams the file: readFile fails beyond 2 GiB. */
 async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
@@ -70,7 +70,7 @@ export function describeAudit(audit: Manifest['audit']): string {
   return faults.length > 0 ? faults.join('; ') : `${entries} entries verified`;
 }
 
-/** Reads the number of the cell; 0 at a schema without cells. */
+/** Reads the cell number; 0 if the schema is from before cells. */
 async function readCell(client: Client): Promise<number> {
   const { rows } = await client.query<{ cell: string | null }>(
     `select to_jsonb(installation) ->> 'cell' as cell from installation`,
@@ -145,7 +145,7 @@ async function writeBackup(
     const dumped = await dumpDatabase(client, db, archive);
     const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';
     await client.query('commit');
-    // The database knows its cell, also where a command runs without the setting.
+    // From the database, because the command may run without CELL.
     const settings = { ...plainSettings(config), CELL: await readCell(client) };
     const manifest = { ...dumped, settings, queuedJobs: queuedJobs ?? null };
     if (passphrase !== undefined) {

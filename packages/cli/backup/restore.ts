@@ -126,7 +126,7 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
     const { CELL: cell = 0 } = manifest.settings;
-    // A schema without cells has no such column.
+    // A schema from before cells does not have this column.
     if (cell !== 0) await client.query('update installation set cell = $1', [cell]);
     await client.query('update installation set restoring_since = null');
     await client.query('commit');
@@ -155,7 +155,7 @@ async function installSecrets(config: Config, secrets: Record<string, string>): 
 
 function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, { backup: unknown; here: unknown }> {
   const here = plainSettings(config);
-  // Backups of earlier versions show more settings.
+  // Backups by earlier versions contain further settings, secrets included, which must not be printed.
   const settings = Object.entries(plainSettings(manifest.settings));
   return Object.fromEntries(
     settings.flatMap(([name, backup]) =>

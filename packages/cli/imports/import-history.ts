@@ -21,11 +21,11 @@ export interface ImportSummary extends ImportProgress {
   readonly report?: string;
 }
 
-/** A file with the rows that were read from it. */
-interface ReadFile {
+/** A file to import. */
+interface ImportFile {
   readonly path: string;
   readonly rows: AsyncIterable<HistoryRow>;
-  /** How they were read, such as the columns and the encoding: an import that reads them in another way does not continue. */
+  /** How the rows are read, such as columns and encoding; an import with other options starts over. */
   readonly options: object;
 }
 
@@ -39,7 +39,7 @@ const timeoutMs = 600_000;
  */
 export async function importHistory(
   api: AdminApi,
-  { path, rows, options }: ReadFile,
+  { path, rows, options }: ImportFile,
   targets: ImportTargets,
   onProgress: (progress: ImportProgress) => void,
 ): Promise<ImportSummary> {
@@ -60,11 +60,11 @@ export async function importHistory(
 
 const reportOf = (path: string): string => `${path}.faults.csv`;
 
-/** @param command what must be the same for the import to continue */
-async function openState(path: string, command: object) {
+/** @param parameters must be the same for the import to continue */
+async function openState(path: string, parameters: object) {
   const file = `${path}.import.json`;
   const { size, mtimeMs } = await stat(path);
-  const identity = JSON.stringify([size, mtimeMs, command]);
+  const identity = JSON.stringify([size, mtimeMs, parameters]);
   const key = createHash('sha256').update(identity).digest('hex');
   const stored: unknown = JSON.parse(await readFile(file, 'utf8').catch(() => '{}'));
   const { key: storedKey, ...known } = stored as Partial<ImportProgress> & { key?: string };

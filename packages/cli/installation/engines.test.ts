@@ -9,9 +9,9 @@ import { openEngines } from './engines.ts';
 
 const directory = useDirectory();
 
-it('leaves no engine running when another one does not start', { timeout: 60_000 }, async () => {
+it('leaves no engine running when another one fails to start', { timeout: 60_000 }, async () => {
   await copyTemplate('empty', join(directory, 'timescaledb'));
-  // No directory, so the embedded Redis cannot start.
+  // A file instead of a directory: the embedded Redis cannot start.
   await writeFile(join(directory, 'redis'), '');
   await expect(openEngines(readConfig({ DATA_DIR: directory }))).rejects.toThrow();
   expect(existsSync(join(directory, 'timescaledb', 'lock.json'))).toBe(false);

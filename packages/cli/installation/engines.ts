@@ -63,7 +63,7 @@ export async function openEngines(config: Config): Promise<Engines> {
     }
     return { databaseUrl, redisUrl, arePlatforms: running.databaseUrl !== undefined, stop };
   } catch (error) {
-    // An engine that still ran would keep this process alive, and the data directory locked.
+    // A running engine would keep this process alive and the data directory locked.
     await stop();
     throw error;
   }

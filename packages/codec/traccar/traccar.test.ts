@@ -98,7 +98,7 @@ describe('what Traccar forwards', () => {
     });
   });
 
-  it('gives the events of a position readings of their own, which replace neither each other nor the position', () => {
+  it('gives each event of a position a distinct time, so that it replaces neither the position nor another event', () => {
     const eventOf = (id: number, type: string) => ({
       event: { id, deviceId: 3, type, eventTime: position.fixTime, attributes: {} },
       ...{ position, device },

@@ -96,7 +96,7 @@ function readLocation({ latitude, longitude, altitude, speed: knots, course }: R
   return location;
 }
 
-/** An event repeats a position that was forwarded itself, and has its time, as other events of the position do. */
+/** An event repeats a position that is also forwarded on its own. All events of a position have its time. */
 function readEvent(event: Record<string, unknown>, message: Readonly<Record<string, unknown>>): Draft {
   const seconds = secondsOf(event['eventTime']);
   const timestamp = seconds === undefined ? undefined : distinctTime(seconds, Buffer.from(JSON.stringify(event)));

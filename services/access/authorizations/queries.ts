@@ -34,7 +34,7 @@ export function isVisibleTo(caller: Caller): RawBuilder<boolean> {
 
 /**
  * SQL that is true for the authorizations of a driver. Accounts of the application match by id or user name, in any
- * case, deleted ones unless another account has the name now; other drivers match by the exact text.
+ * case; a deleted account does not match if another account has its name now. Other drivers match by the exact text.
  */
 export function isOfDriver({ applicationId }: Caller, driverId: string): RawBuilder<boolean> {
   // An array is computed once per statement and can be looked up in an index; a join or `exists` here cannot.

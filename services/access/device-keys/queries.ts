@@ -58,8 +58,8 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
   const sealed = sealer.seal(key, deviceKeyContext(deviceId, 1));
-  // A suspension in flight holds the vehicle, a link change the device, and neither sees the new key: both must be committed
-  // before the list is read, and before a token is issued for the link that ends.
+  // A suspension in flight holds the vehicle, a link change holds the device, and neither sees the new key. Both must be
+  // committed before the list is read, and before a token is issued for a link that ends.
   await sql`select from vehicle join device_link on device_link.vehicle_id = vehicle.id
     where device_id = ${deviceId} and upper_inf(period) for no key update of vehicle`.execute(db);
   await sql`select from device where id = ${deviceId} for no key update`.execute(db);

@@ -231,7 +231,7 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf('/v1/vehicles/authorizations/scheduled', foreign)).toHaveLength(2);
   });
 
-  it('revokes what names a deleted account in any case, but nothing of an account that has its name now', async () => {
+  it('revokes authorizations that name a deleted account in any case, but none of a newer namesake', async () => {
     const { db } = access.platform;
     const vehicle = await newVehicle();
     const { id, username } = await access.createUser();

@@ -89,12 +89,12 @@ describe('a delivery', { timeout: 2 * waitMs }, () => {
 });
 
 describe('an event that waits to be sent', { timeout: 2 * waitMs }, () => {
-  it('is sent without what became private meanwhile', async () => {
+  it('is sent without data that became private in the meantime', async () => {
     let answer: () => void = () => undefined;
-    const isAnswered = new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    const receiver = await receive(() => isAnswered);
+    const receiver = await receive(() => answered);
     await register(receiver, { types: ['alarm.raised'] });
     const ruleId = await createRule(platform.db, application.id);
     const alarmIds: string[] = [];
@@ -277,7 +277,7 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
   });
 
-  it('is sent again on request although the database fails once meanwhile', async () => {
+  it('is sent again on request even if the database fails once in the meantime', async () => {
     let isRefused = true;
     const receiver = await receive((_received, response) => {
       if (isRefused) response.statusCode = 400;
@@ -299,7 +299,7 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
   });
 
-  it('is sent again on request although many events of other vehicles precede it', async () => {
+  it('is sent again on request even if many events of other vehicles precede it', async () => {
     let isRefused = true;
     const receiver = await receive(({ event }, response) => {
       if (isRefused && event.vehicleId === vehicle?.id) response.statusCode = 400;

@@ -15,7 +15,7 @@ export interface WindowEntry {
   isDone: boolean;
 }
 
-/** Content that was read longer ago is read again before it is sent: privacy or a purge may have changed it. */
+/** Older content is read again before it is sent: location privacy or a purge may have changed it. */
 const maxContentAgeMs = 10_000;
 
 export const isStale = (readAt: Date, now: Date): boolean =>
@@ -118,7 +118,7 @@ const horizonDelayMs = 250;
 /** Reads events of the webhook's application. */
 export type ReadPage = (request: Omit<EventRequest, 'applicationId'>) => Promise<EventPage>;
 
-/** Events of a vehicle that were read and not attempted yet, and the cursor behind them. */
+/** Events of a vehicle that were read but not attempted yet, and the cursor after them. */
 interface RetryPage {
   readonly events: PlatformEvent[];
   readonly next: EventCursor;

@@ -62,8 +62,8 @@ export class WebhookDelivery implements SlotUser {
   /** Vehicles with an event to deliver and none in flight. */
   readonly #ready = new Set<VehicleKey>();
   readonly #busy = new Set<VehicleKey>();
-  /** Vehicles whose last attempt ended with a failure to read. */
-  readonly #unread = new Set<VehicleKey>();
+  /** Vehicles whose events could not be read; the next tick tries again. */
+  readonly #readFailed = new Set<VehicleKey>();
   #hasNews = true;
   #isReading = false;
   #isStopped = false;
@@ -138,8 +138,8 @@ export class WebhookDelivery implements SlotUser {
   /** Starts due attempts, and saves the progress. @returns false when the webhook must be loaded again, or is disabled */
   async tick(): Promise<boolean> {
     for (const vehicle of this.#retries.dueAt(this.#context.clock())) this.#markReady(vehicle);
-    for (const vehicle of this.#unread) this.#markIfDue(vehicle);
-    this.#unread.clear();
+    for (const vehicle of this.#readFailed) this.#markIfDue(vehicle);
+    this.#readFailed.clear();
     this.#pump();
     this.#receiver.adjust(this.#ready.size > 0);
     await this.#save(false);
@@ -177,7 +177,7 @@ export class WebhookDelivery implements SlotUser {
   #pump(): void {
     if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
     if (this.#receiver.isPaused(this.#context.clock())) return;
-    // A message that waits for the one before it is read when its turn comes, and not sent by a delivery that has stopped.
+    // One message of a notification at a time: one that waited in flight could be sent outdated, or after a stop.
     const maxInFlight = this.#webhook.url === undefined ? 1 : this.#receiver.maxInFlight;
     while (this.#busy.size < maxInFlight) {
       const next = this.#nextReady();
@@ -211,9 +211,9 @@ export class WebhookDelivery implements SlotUser {
       if (!this.#isAbandoned) await this.#onReadFailure(error);
     }
     this.#busy.delete(vehicle);
-    // In an outage reads fail at once, so the next tick tries again.
+    // In an outage reads fail at once: retrying before the next tick would be a busy loop.
     if (isRead) this.#markIfDue(vehicle);
-    else this.#unread.add(vehicle);
+    else this.#readFailed.add(vehicle);
     this.#context.slots.release(this);
     if (isRead) this.#pump();
   }
@@ -239,7 +239,7 @@ export class WebhookDelivery implements SlotUser {
     await this.#expireEvents(attempt);
   }
 
-  /** Finds the content of an event, which may have waited during a pause. @returns undefined for one that is hidden since */
+  /** Returns the event, read again if its content is stale. @returns undefined if it is no longer shown */
   async #findCurrent({ event, readAt }: WindowEntry): Promise<PlatformEvent | undefined> {
     const { db, clock, failures } = this.#context;
     if (!isStale(readAt, clock())) return event;
@@ -343,7 +343,10 @@ export class WebhookDelivery implements SlotUser {
     this.#pump();
   }
 
-  /** When the next events were deleted, or after a restore, continues with the oldest that may not be delivered. Never throws. */
+  /**
+   * When the next events were deleted, or after a restore, continues with the oldest event that may be undelivered. Never
+   * throws.
+   */
   async #onReadFailure(error: unknown): Promise<void> {
     const { db, failures, metrics, logger } = this.#context;
     if (!(error instanceof Failure) || error.details.reason !== 'EXPIRED') return failures.failed('reading', error);

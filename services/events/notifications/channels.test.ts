@@ -20,14 +20,14 @@ interface Request {
 }
 const requests: Request[] = [];
 let status = 200;
-/** Answers wait for it. */
-let isAnswered = Promise.resolve();
+/** Answers are sent once it resolves. */
+let answered = Promise.resolve();
 const receiver = createServer();
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   requests.push({ url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
-  await isAnswered;
+  await answered;
   response.writeHead(status).end();
 }
 receiver.on('request', (request, response) => void answer(request, response));
@@ -47,7 +47,7 @@ let api: ApiClient;
 beforeEach(async () => {
   requests.splice(0);
   status = 200;
-  isAnswered = Promise.resolve();
+  answered = Promise.resolve();
   aheadMs = 0;
   application = await createApplication(platform.db);
   vehicle = await createVehicle(platform.db, application);
@@ -82,7 +82,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     expect(text).toContain('https://fleet.example/alarms');
   });
 
-  it('that waits for another is not sent once its vehicle is private', async () => {
+  it('that waits for another one is not sent once its vehicle is private', async () => {
     await create({ slack: { url: `${base}/services/T/B/x` } });
     const [second, third] = [
       await createVehicle(platform.db, application),
@@ -91,7 +91,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     await setPlate(platform.db, second, 'second');
     await setPlate(platform.db, third, 'third');
     let answerAll: () => void = () => undefined;
-    isAnswered = new Promise((resolve) => {
+    answered = new Promise((resolve) => {
       answerAll = resolve;
     });
     const rule = await createRule(platform.db, application.id);
@@ -288,7 +288,7 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     expect(await stateOf()).toMatchObject({ undelivered: 1 });
   });
 
-  it('is sent at its first attempt after an outage of the database, which counts as none and is tried again at intervals', async () => {
+  it('is sent at its first attempt after a database outage, during which reads are retried at intervals', async () => {
     const keys = {
       p256dh: createECDH('prime256v1').generateKeys('base64url'),
       auth: randomBytes(16).toString('base64url'),
@@ -313,7 +313,7 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     await awaitReads(1);
     const startMs = performance.now();
     await awaitReads(21);
-    // A few times a second, not as fast as the reads fail.
+    // Reads are retried a few times a second, not as fast as they fail.
     expect(performance.now() - startMs).toBeGreaterThan(3000);
     await endOutage();
     await eventually(async () => {

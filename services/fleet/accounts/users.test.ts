@@ -158,7 +158,7 @@ describe('/v1/x/admin/users', () => {
     }
   });
 
-  it('ends all bookings and authorizations of a deleted user, on vehicles without a grant too', async () => {
+  it('ends all bookings and authorizations of a deleted user, including those on vehicles without a grant', async () => {
     const [granted, ungranted] = [await newVehicleWithKey(), await newVehicleWithKey()];
     const user = await createUser(db, application, { vehicleIds: [granted.id] });
     const neighbour = await createUser(db, application);

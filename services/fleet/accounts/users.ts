@@ -162,7 +162,7 @@ export async function endAccess(db: Database, applicationId: number, userId: str
   await db.deleteFrom('group_grant').where('user_id', '=', userId).execute();
 }
 
-/** Ends bookings and authorizations also on vehicles without a grant, where the application can name the user as driver. */
+/** Ends bookings and authorizations on vehicles without a grant, for which the application can name the user as driver. */
 async function endUngranted(db: Database, applicationId: number, userId: string): Promise<void> {
   const isBooked = sql`application_id = ${applicationId} and account_id = ${userId} and deleted_at is null
     and stopped_at is null and coalesce(ends_at, 'infinity') > statement_timestamp()`;

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { sensorsWithoutPositions, withoutPositions } from '@odograph/database/private-values';
 import type { Tables } from '@odograph/database/tables';
-import { fleetWithoutOldSpeed } from '@odograph/database/vehicle-conditions';
+import { fleetWithoutStaleSpeed } from '@odograph/database/vehicle-conditions';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
@@ -112,8 +112,8 @@ const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
   sql`case when ${speed} is null then ${fleet} else jsonb_build_object('speed', ${speed}) || coalesce(${fleet}, '{}') end`;
 
 /**
- * Removes positions, and raw CAN frames, of readings from a time on, and adds them to the change feed. An update would lock
- * all chunks, and so wait, with ingest excluded, until one that is being compressed is free.
+ * Removes positions, and raw CAN frames, of readings from a time on, and adds them to the change feed. Upserts them: an
+ * update would lock all chunks, so it would wait for one that is being compressed, and all uploads would wait with it.
  * @returns their number
  */
 async function clearReadings(db: Database, vehicleId: number, from: string): Promise<number> {
@@ -139,7 +139,7 @@ async function clearReadings(db: Database, vehicleId: number, from: string): Pro
 async function clearLatestState(db: Database, vehicleId: number, from: string): Promise<void> {
   const since = (time: string) => sql`${sql.ref(time)} >= ${from}::timestamptz`;
   await sql`update vehicle_latest set
-      fleet = case when ${since('location_time')} then ${withSpeed(fleetWithoutOldSpeed, sql`location->'speed'`)} else fleet end,
+      fleet = case when ${since('location_time')} then ${withSpeed(fleetWithoutStaleSpeed, sql`location->'speed'`)} else fleet end,
       fleet_time = case when ${since('location_time')} and location ? 'speed'
         then greatest(fleet_time, location_time) else fleet_time end,
       location = case when ${since('location_time')} then null else location end,

@@ -65,7 +65,7 @@ describe('the outcome of a request to flespi', () => {
     ['flespi has not executed it', 200, { result: [{ executed: false }] }],
     ['the body is no JSON', 200, 'done'],
     [
-      'one of two devices of the ident is not connected',
+      'one of two devices with the ident is not connected',
       200,
       { result: [{ response: 'DOUT1:ON' }], ...errors(notConnected('custom')) },
     ],

@@ -206,7 +206,7 @@ function readOutcome(status: number, text: string): FlespiOutcome {
   const named = readReason(errors);
   const reason = named ?? `flespi answered with HTTP ${status}`;
   if (status >= 500 || status === 408) return { kind: 'unknown', reason };
-  // With a result as well, one of several devices of the ident may have acted.
+  // If there is also a result, one of several devices with the ident may have acted.
   const isOpen = leavesOpen.test(reason) || (Array.isArray(result) && result.length > 0);
   if (status >= 300 || named !== undefined) return { kind: isOpen ? 'unknown' : 'refused', reason };
   return readResult(result);

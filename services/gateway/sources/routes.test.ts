@@ -319,7 +319,7 @@ describe('a sender', () => {
       sent.on('error', () => undefined).flushHeaders();
       await eventually(isWaiting);
       sent.destroy();
-      // Answered after the end of the connection was noticed.
+      // Once /health answers, the gateway has noticed the disconnect.
       await fetch(new URL('/health', platform.httpUrl));
     });
     expect((await send('/in/flespi', { body: messagesOf('a'), headers: bearer(secret) })).status).toBe(200);

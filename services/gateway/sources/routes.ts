@@ -135,7 +135,7 @@ async function admit(
     throw new Failure('OVERLOADED', 'too many requests wait to be stored', { retryAfterSeconds });
   }
   const release = (): void => options.held.release(heldBytes);
-  // Also when the sender disconnects, which ends a request without an answer; it may have done so meanwhile.
+  // Also when the sender disconnects, which ends a request without an answer; it may have disconnected already.
   if (reply.raw.closed) release();
   else reply.raw.once('close', release);
 }

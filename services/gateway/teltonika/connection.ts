@@ -72,8 +72,8 @@ export class TeltonikaConnection implements GatewaySession {
   #signInNumber = 0;
   #throttle: DeviceThrottle | undefined;
   #takesAnswer: AnswerListener = () => false;
-  /** Whether a command was sent and not answered. */
-  #hasCommand = false;
+  /** Whether a command was sent and is not answered yet. */
+  #hasCommandInFlight = false;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Minimum number of bytes to read the next frame. */
@@ -109,7 +109,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   send(bytes: Buffer): void {
-    this.#hasCommand = true;
+    this.#hasCommandInFlight = true;
     this.#socket.write(bytes);
   }
 
@@ -122,7 +122,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   close(): void {
-    if (this.#hasCommand) this.reset();
+    if (this.#hasCommandInFlight) this.reset();
     else this.#socket.destroy();
   }
 
@@ -132,16 +132,16 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   reset(): void {
-    // A TLS socket cannot be reset, and its end would be sent after the pending data; Node.js documents no access to
-    // the TCP connection below it.
+    // A TLS socket cannot be reset, and its closing alert would be sent after the pending data. So reset the TCP
+    // connection below it, for which Node.js has no documented property.
     const tcp: unknown = this.#socket instanceof TLSSocket ? Reflect.get(this.#socket, '_parent') : this.#socket;
     if (tcp instanceof Socket) tcp.resetAndDestroy();
     else this.#socket.destroy();
   }
 
-  /** Closes the connection after the pending data. A command in it must not arrive later, so then it is discarded. */
+  /** Closes the connection after the pending data, or discards that with a command in flight, which must not arrive late. */
   #closeSoon(): void {
-    if (this.#hasCommand) this.reset();
+    if (this.#hasCommandInFlight) this.reset();
     else this.#socket.destroySoon();
   }
 
@@ -206,7 +206,7 @@ export class TeltonikaConnection implements GatewaySession {
   /** Tells whether a message answers the command in flight. */
   #isAnswer({ bytes, isAnswer, isRefused }: DeviceMessage): boolean {
     const isTaken = isAnswer && this.#takesAnswer(bytes.toString('latin1').trimEnd(), isRefused);
-    if (isTaken) this.#hasCommand = false;
+    if (isTaken) this.#hasCommandInFlight = false;
     return isTaken;
   }
 

@@ -4,27 +4,27 @@ import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { UploadInProgress } from './readings.ts';
 
-// A chunk is locked while it is compressed, for minutes in a large fleet. A transaction that waited for it would keep the
-// locks of its vehicles and share the ingest barrier for as long, and so delay the uploads of all devices.
+// A chunk is locked while it is compressed, for minutes in a large fleet. A transaction that waited for it would hold the
+// locks of its vehicles and its share of the ingest barrier for as long, and so delay the uploads of all devices.
 
-const advisoryLock = 7_305_114_905;
+const compressionLock = 7_305_114_905;
 
-/** A day less than what is compressed: the clocks of this process and of the database may differ. */
+/** One day below the age of compression: the clocks of this process and of the database may differ. */
 const oldAfterSeconds = (compressAfterDays - 1) * 86_400;
 
-/** Excludes transactions with old readings until this one, which compresses a chunk, ends. Waits for them. */
+/** Waits for transactions with old readings, and excludes others until this one, which compresses a chunk, ends. */
 export async function excludeOldReadings(db: Database): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(db);
+  await sql`select pg_advisory_xact_lock(${compressionLock})`.execute(db);
 }
 
-/** Admits old readings to this transaction. @returns false while a chunk is compressed */
+/** Admits old readings to this transaction without waiting. @returns false while a chunk is being compressed */
 export async function admitOldReadings(db: Database): Promise<boolean> {
   const { rows } = await sql<{ admitted: boolean }>`
-    select pg_try_advisory_xact_lock_shared(${advisoryLock}) as admitted`.execute(db);
+    select pg_try_advisory_xact_lock_shared(${compressionLock}) as admitted`.execute(db);
   return rows[0]?.admitted === true;
 }
 
-/** Separates the uploads with old readings while a chunk is compressed; call it in the transaction that stores the others. */
+/** Postpones uploads with old readings while a chunk is compressed. Call it in the transaction that stores the others. */
 export async function postponeOldReadings(
   db: Database,
   uploads: readonly UploadInProgress[],

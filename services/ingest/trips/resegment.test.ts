@@ -221,7 +221,7 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toEqual(before);
   });
 
-  it('get no end points beyond retention when they are computed again', async () => {
+  it('get no end points beyond retention when they are recomputed', async () => {
     const vehicle = await createVehicle(db, application);
     const drive = new Drive();
     drive.go(1200).park(3000);
@@ -240,9 +240,9 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toMatchObject([nowhere, { firstPosition: place, lastPosition: place }]);
   });
 
-  it('remain after their readings were archived, and late readings since then are segmented as ever', async () => {
+  it('remain after their readings are archived, and late readings of later weeks are still segmented', async () => {
     const drive = new Drive();
-    // Too few readings for checkpoints: a late reading has the whole history segmented again.
+    // Too few readings for checkpoints, so a late reading causes the whole history to be segmented again.
     drive.go(1200).park(5000).go(1200).park(5000);
     const archived = drive.readings.length;
     const archivedUntil = drive.readings.at(-1)?.timeMicroseconds ?? 0;
@@ -255,8 +255,8 @@ describe('stored trips', () => {
     expect(before).toHaveLength(4);
     await sql`delete from reading where vehicle_id = ${vehicle.id}::integer
       and time <= timestamptz 'epoch' + ${archivedUntil}::bigint * interval '1 microsecond'`.execute(db);
-    const ofArchive = drive.readings.slice(10, 12);
-    await store(vehicle, ofArchive);
+    const lateOfArchived = drive.readings.slice(10, 12);
+    await store(vehicle, lateOfArchived);
     await workOff(vehicle);
     expect(await stored(vehicle)).toEqual(before);
     await store(vehicle, late);

@@ -12,8 +12,8 @@ export interface SegmentLimits {
   /** Readings segmented in one turn; the rest waits for the next. */
   readings: number;
   /**
-   * Earlier readings are dropped, sooner or later: trips that ended before get no end points, and checkpoints are deleted.
-   * Null without retention.
+   * Earlier readings may be dropped at any time, so trips that ended earlier get no end points, and earlier checkpoints are
+   * deleted. Null without retention.
    */
   horizonMicroseconds: number | null;
 }
@@ -61,11 +61,11 @@ function takePage(run: Run, page: readonly TripReading[]): void {
 
 /** Where segmentation starts. */
 interface Start extends Checkpoint {
-  /** Whether it is the end of a trip that stays as it is; the reading that ended it may begin the next trip. */
-  isEndOfKept?: true;
+  /** Whether a kept trip ends here; the reading that ended it may begin the next trip. */
+  isEndOfKeptTrip?: true;
 }
 
-/** Finds where to start so that readings from a time on are segmented, but no trip that ended until `keptUntil`. */
+/** Finds where to start so that readings from a time on are segmented, and trips that ended by `keptUntil` are kept. */
 async function findStart(
   db: Database,
   vehicleId: number,
@@ -74,7 +74,7 @@ async function findStart(
 ): Promise<Start | undefined> {
   const before = await findCheckpoint(db, vehicleId, 'before', fromMicroseconds);
   if (keptUntil === undefined || (before && before.timeMicroseconds >= keptUntil)) return before;
-  return { timeMicroseconds: keptUntil, state: noReadings(), readings: 0, isNewest: false, isEndOfKept: true };
+  return { timeMicroseconds: keptUntil, state: noReadings(), readings: 0, isNewest: false, isEndOfKeptTrip: true };
 }
 
 async function continueRun(
@@ -106,7 +106,7 @@ function openTripOf(run: Run, end: RunEnd): FoundTrip[] {
 }
 
 /** Removes the end points of a trip that ended before the horizon. */
-function withinRetention(found: FoundTrip, horizonMicroseconds: number | null): FoundTrip {
+function withoutExpiredEndPoints(found: FoundTrip, horizonMicroseconds: number | null): FoundTrip {
   if (horizonMicroseconds === null || found.trip.endMicroseconds >= horizonMicroseconds) return found;
   return { ...found, trip: { ...found.trip, firstPosition: null, lastPosition: null } };
 }
@@ -117,14 +117,16 @@ async function storeRun(
   run: Run,
   end: RunEnd,
   [after, firstCheckpoint]: [afterMicroseconds: number, firstReplacedCheckpoint: number],
-  followsState: boolean,
+  isFromNewest: boolean,
 ): Promise<number | undefined> {
   const until = end.kind === 'end' ? afterAll : run.cursor;
   const open = end.kind === 'end' || (end.kind === 'paused' && end.atHead);
-  const replaced = { afterMicroseconds: after, untilMicroseconds: until, open, followsState };
-  const found = [...run.found, ...openTripOf(run, end)].map((one) => withinRetention(one, run.horizonMicroseconds));
-  const endOfKept = await replaceTrips(db, vehicleId, replaced, found);
-  if (endOfKept !== undefined) return endOfKept;
+  const replaced = { afterMicroseconds: after, untilMicroseconds: until, open, isFromNewest };
+  const found = [...run.found, ...openTripOf(run, end)].map((one) =>
+    withoutExpiredEndPoints(one, run.horizonMicroseconds),
+  );
+  const keptUntil = await replaceTrips(db, vehicleId, replaced, found);
+  if (keptUntil !== undefined) return keptUntil;
   if (end.kind !== 'met') saveCheckpoint(run);
   const last = end.kind === 'met' ? until - 1 : until;
   const interval = { afterMicroseconds: firstCheckpoint - 1, untilMicroseconds: last };
@@ -151,7 +153,7 @@ interface RunResult {
   rest: readonly TouchedInterval[];
   /** The readings used. */
   readings: number;
-  /** When a trip ended that cannot be computed again. Nothing was stored then; the next run starts there. */
+  /** The end of a trip that cannot be computed again. If set, nothing was stored, and the next run starts there. */
   keptUntil?: number;
 }
 
@@ -168,7 +170,7 @@ async function runFrom(
   const isKept = start !== undefined && (!start.isNewest || isWorthKeeping(start.state, start.readings));
   const run: Run = {
     state: start?.state ?? noReadings(),
-    cursor: start?.isEndOfKept ? after - 1 : after,
+    cursor: start?.isEndOfKeptTrip ? after - 1 : after,
     readings: 0,
     sinceCheckpoint: isKept ? 0 : (start?.readings ?? 0),
     checkpoints: [],

@@ -62,8 +62,8 @@ export interface ReplacedTrips {
   untilMicroseconds: number;
   /** Whether to replace the open trip, too. */
   open: boolean;
-  /** Whether they continue the newest state: then their earlier readings are not needed. */
-  followsState: boolean;
+  /** Whether segmentation started at the newest checkpoint, which does not require earlier readings of the trips. */
+  isFromNewest: boolean;
 }
 
 type TripRow = ReturnType<typeof toRow>;
@@ -120,11 +120,15 @@ async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow
       ends_known_at = excluded.ends_known_at, ${replacedFacts}`.execute(db);
 }
 
-/** Finds when the last of these trips whose first reading was archived or dropped ended; undefined without such a trip. */
-async function findEndOfKept(db: Database, vehicleId: number, trips: readonly TripRow[]): Promise<number | undefined> {
+/** Finds the end of the last trip whose first reading was archived or dropped; undefined if all have theirs. */
+async function findEndOfKeptTrips(
+  db: Database,
+  vehicleId: number,
+  trips: readonly TripRow[],
+): Promise<number | undefined> {
   const starts = trips.map(({ startMicroseconds }) => startMicroseconds);
   if (starts.length === 0) return undefined;
-  // With the bounds, the planner excludes the chunks of other times.
+  // The bounds let the planner exclude the chunks of other times.
   const { rows } = await sql<{ us: number }>`select (extract(epoch from time) * 1000000)::bigint as us from reading
     where vehicle_id = ${vehicleId} and time >= ${instant(Math.min(...starts))} and time <= ${instant(Math.max(...starts))}
       and time = any(array(select timestamptz 'epoch' + us * interval '1 microsecond' from unnest(${starts}::bigint[]) as us))`.execute(
@@ -137,8 +141,8 @@ async function findEndOfKept(db: Database, vehicleId: number, trips: readonly Tr
 
 /**
  * Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten.
- * @returns when a trip ended that cannot be computed again, because its readings were archived or dropped; nothing is replaced
- *   then. Undefined otherwise
+ * @returns undefined, or, if a trip cannot be computed again because its readings were archived or dropped, its end; nothing
+ *   is replaced then
  */
 export async function replaceTrips(
   db: Database,
@@ -149,23 +153,23 @@ export async function replaceTrips(
   const olds = await findReplaced(db, vehicleId, replaced);
   const ranges = found.map((one) => ({ ...one.trip, found: one }));
   const matches = matchTrips(olds, ranges);
-  const equal = new Set<TripRow>();
+  const unchanged = new Set<TripRow>();
   const remaining = new Set<string>();
   const rows = ranges.flatMap((range) => {
     const old = matches.get(range);
     const row = toRow(old?.id ?? randomUUID(), range.found);
     remaining.add(row.id);
     if (!old || !isDeepStrictEqual(row, { ...old })) return [row];
-    equal.add(old);
+    unchanged.add(old);
     return [];
   });
-  if (!replaced.followsState) {
-    const endOfKept = await findEndOfKept(
+  if (!replaced.isFromNewest) {
+    const keptUntil = await findEndOfKeptTrips(
       db,
       vehicleId,
-      olds.filter((old) => !equal.has(old)),
+      olds.filter((old) => !unchanged.has(old)),
     );
-    if (endOfKept !== undefined) return endOfKept;
+    if (keptUntil !== undefined) return keptUntil;
   }
   const removed = olds.map(({ id }) => id).filter((id) => !remaining.has(id));
   if (removed.length > 0) await sql`delete from trip where id = any(${removed}::uuid[])`.execute(db);

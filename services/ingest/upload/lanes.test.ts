@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createLanes } from './lanes.ts';
 
 const job = (upload: Partial<QueuedUpload>): UploadBatch => ({
-  uploads: [{ deviceId: 'unit-1', receivedAtMs: Date.now(), text: '{}', ...upload }],
+  uploads: [{ deviceId: 'device-1', receivedAtMs: Date.now(), text: '{}', ...upload }],
   devices: 1,
   bytes: 2,
 });

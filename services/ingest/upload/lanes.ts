@@ -28,10 +28,10 @@ export interface StoredUploads {
 /**
  * Batches live and late uploads apart. Live ones take a free slot first, and late ones always leave one free.
  *
- * A live batch leaves to the late queue what would delay its other uploads: those of devices whose late uploads are being
- * stored, because it would wait for their row locks, and old readings while a chunk is compressed. Its jobs are done then, so
- * a device that sends many of them occupies no worker.
- * @param store stores the uploads of a batch; its jobs identify them in each attempt
+ * A live batch moves uploads that would delay the others to the late queue: those of devices whose late uploads are being
+ * stored, because it would wait for their row locks, and those with old readings while a chunk is being compressed. Their
+ * jobs are then complete, so a device that sends many of them occupies no worker.
+ * @param store stores uploads of a batch; the jobs identify the batch across attempts
  * @param queueLate adds uploads to the late queue
  */
 export function createLanes(
@@ -72,7 +72,7 @@ export function createLanes(
   });
   return {
     live: (job: UploadBatch): Promise<StoredUploads> => live.call(job),
-    /** @throws when not all of the job is stored: from the late queue it would be taken again at once */
+    /** @throws Error if uploads were postponed: a retry has a back-off, a new job would be taken again at once */
     async late(job: UploadBatch): Promise<StoredUploads> {
       const stored = await late.call(job);
       const postponed = new Set(stored.postponed);

@@ -9,7 +9,7 @@ import { groupBy, uploadBytes } from '../pipeline/readings.ts';
 /** Longer than any answer takes. After a fail-over of a cluster, ioredis may lose a command and never settle its promise. */
 const addTimeoutMs = 15_000;
 
-/** Opens the late queues of all shards. @returns a function that adds uploads to them, as durably as they were accepted */
+/** Opens the late queues of all shards. @returns a function that adds uploads to them, as durably as on acceptance */
 export function openLateQueues({ config, onStop }: Pick<ServiceHost, 'config' | 'onStop'>) {
   const queues = listUploadShards(config).map((shard) => openDurableQueue('late-uploads', shard, config));
   for (const { close } of queues) onStop('late queue of ingest', close);

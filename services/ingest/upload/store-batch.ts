@@ -49,7 +49,7 @@ interface StoredBatch {
   partial: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
-  /** Uploads with old readings, of which nothing is stored because a chunk is being compressed. */
+  /** Uploads with old readings that were not stored, because a chunk is being compressed. */
   postponed: readonly QueuedUpload[];
 }
 

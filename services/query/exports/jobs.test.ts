@@ -122,7 +122,7 @@ describe('an export job', () => {
 
   // The embedded engine runs one transaction at a time.
   it.skipIf(!inject('isNativeDatabase'))(
-    'that is deleted while it runs is not the answer to its idempotency key',
+    'that is deleted while it runs is not returned for its idempotency key',
     async () => {
       const headers = { 'idempotency-key': randomUUID() };
       const body = { ...request, of: 'trips' };

@@ -41,7 +41,7 @@ export function usePages<Row>(
   /** Counts requests, so that an answer that is out of date is dropped. */
   const generation = useRef(0);
   const pageSize = useRef(0);
-  /** Whether the rows are of other inputs. */
+  /** Whether the rows belong to earlier inputs. */
   const isOutdated = useRef(false);
 
   const run = async (request: () => Promise<NonNullable<Pages<Row>['rows']>>): Promise<void> => {

@@ -53,7 +53,7 @@ export class Fleet {
   /** Whether the first snapshot is complete. */
   readonly isComplete = signal(false);
   readonly connection: Signal<Connection> = signal<Connection>({ state: 'connecting' });
-  /** Counts the events `reset`, after which changes and commands may be missing. */
+  /** The number of `reset` events; changes and commands before one may have been missed. */
   readonly resets = signal(0);
   readonly #listeners = new Set<Listener>();
   readonly #options: FleetOptions;
@@ -138,14 +138,14 @@ export class Fleet {
     }
   }
 
-  #keep(vehicles: readonly LiveVehicle[]): void {
+  #setVehicles(vehicles: readonly LiveVehicle[]): void {
     for (const vehicle of vehicles) this.vehicles.set(vehicle.id, vehicle);
   }
 
   #take(event: Exclude<LiveEvent, { event: 'command' | 'alarm' }>): FleetChange {
     switch (event.event) {
       case 'reset':
-        // The page of one vehicle keeps it, with what was typed there, until the snapshot.
+        // Without its vehicle, the page of a single vehicle would lose unsaved input; the snapshot replaces the vehicle.
         if (this.#options.only === undefined) this.vehicles.clear();
         this.cells.clear();
         this.resets.value += 1;
@@ -153,11 +153,11 @@ export class Fleet {
         return { ...nothing, isReset: true };
       case 'snapshot':
         if (this.#options.only !== undefined) this.vehicles.clear();
-        this.#keep(event.data.vehicles);
+        this.#setVehicles(event.data.vehicles);
         if (event.data.complete) this.isComplete.value = true;
         return { ...nothing, isComplete: event.data.complete, vehicles: event.data.vehicles };
       case 'changes':
-        this.#keep(event.data.vehicles);
+        this.#setVehicles(event.data.vehicles);
         for (const id of event.data.left) this.vehicles.delete(id);
         return { ...nothing, vehicles: event.data.vehicles, left: event.data.left };
       case 'cells':

@@ -14,7 +14,7 @@ interface SearchBoxOptions {
 /** A field for text that the platform searches for. */
 export function SearchBox({ label, placeholder, initial, onSearch }: SearchBoxOptions) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // A search would change the address of the next screen.
+  // A pending search would change the address of the next screen.
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <search class="search">

@@ -16,11 +16,11 @@ export interface Saving<Thing> {
   /**
    * Runs a change of an existing thing, unless another person changed it since the form was opened: then there is a conflict.
    * @param load finds the thing as it is now
-   * @param change is given the thing as it is now
+   * @param change receives the thing as it is now
    */
   runUnlessChanged(
     load: () => Promise<Thing | undefined>,
-    change: (now: Thing) => Promise<unknown>,
+    change: (current: Thing) => Promise<unknown>,
     onDone: () => void,
   ): void;
   /** Accepts the state of the other person as what the form changes. */

@@ -183,7 +183,7 @@ export function useAlarms(filter: AlarmFilter): AlarmList {
       void load(async () => {
         const { alarms, after } = await loadAlarms(latest.current, known.after);
         const before = loaded.value ?? known;
-        // Meanwhile the list was loaded again, or by this page already.
+        // The list was reloaded in the meantime, or already has this page.
         if (before.after !== known.after) return before;
         const ids = new Set(before.alarms.map(({ id }) => id));
         return { alarms: [...before.alarms, ...alarms.filter(({ id }) => !ids.has(id))], after };

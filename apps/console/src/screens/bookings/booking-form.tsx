@@ -73,10 +73,13 @@ interface BookingFormOptions {
   readonly onDone: () => void;
 }
 
-/** The booking as it is now, which may have been moved by up to half a year. */
+/** Loads the booking as it is now; another person may have moved it by up to half a year. */
 async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
-  const inDays = (days: number) => new Date(Date.parse(from) + days * 24 * hourMs).toISOString();
-  const { bookings } = await loadBookings({ from: inDays(-180), until: inDays(180), vehicleId }, headerFor(appId));
+  const daysLater = (days: number) => new Date(Date.parse(from) + days * 24 * hourMs).toISOString();
+  const { bookings } = await loadBookings(
+    { from: daysLater(-180), until: daysLater(180), vehicleId },
+    headerFor(appId),
+  );
   return bookings.find((one) => one.bookingId === bookingId);
 }
 
@@ -93,7 +96,7 @@ async function create(appId: string, { vehicles, type, driver, from, until }: Dr
   return answerOf(api.POST('/v1/vehicle/{id}/booking', { params: { path, header: headerFor(appId) }, body }));
 }
 
-/** Sends only what differs from the booking as it is now: the start of a booking that runs cannot be given again. */
+/** Sends only the times that differ from the current booking: the start of a running booking cannot be set again. */
 function change(appId: string, booking: Booking, { from, until }: Draft): Promise<unknown> {
   const body = {
     ...(from !== toLocalInput(booking.from) && { from: fromLocalInput(from) ?? '' }),
@@ -151,12 +154,12 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
   const saving = useSave(booking, ({ from, until, state }) => JSON.stringify([from, until, state]));
   const { failure } = saving;
   const { from, until, type } = draft.value;
-  // The platform keeps the end of a booking that has one.
-  const mayBeOpen = type === 'FREE_FLOATING' && booking?.until === undefined;
+  // The platform does not remove the end of a booking.
+  const canBeOpenEnded = type === 'FREE_FLOATING' && booking?.until === undefined;
   const set = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
   const save = () => {
     if (booking) {
-      const work = (now: Booking) => change(appId, now, draft.value);
+      const work = (current: Booking) => change(appId, current, draft.value);
       saving.runUnlessChanged(() => loadBooking(appId, booking), work, onDone);
     } else saving.run(() => create(appId, draft.value), onDone);
   };
@@ -174,8 +177,8 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
           label={text.until}
           value={until}
           error={faultOf(failure, 'until')}
-          hint={mayBeOpen ? text.untilHint : undefined}
-          isRequired={!mayBeOpen}
+          hint={canBeOpenEnded ? text.untilHint : undefined}
+          isRequired={!canBeOpenEnded}
           onValue={(value) => set({ until: value })}
         />
         <FormEnd

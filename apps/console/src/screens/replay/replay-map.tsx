@@ -13,8 +13,8 @@ import { texts } from '../../texts/texts.ts';
 /** More would neither be told apart on the map nor fit under it. */
 export const maxVehicles = 10;
 const pointsPerVehicle = 2000;
-/** Of the vehicles found by an identifier; other ones may have it in a VIN or a device. */
-const maxNamed = 100;
+/** Search results to request for an identifier: VINs and device ids of other vehicles may contain it. */
+const maxMatches = 100;
 const daySeconds = 86_400;
 
 /** A replay, as in its address. */
@@ -55,7 +55,7 @@ export const open = (request: ReplayRequest): void => navigate(addressOf(request
 /** Loads the name and the trail of a vehicle. @throws CallFailure */
 async function loadVehicle(id: string, { from, until }: ReplayRequest): Promise<ReplayedVehicle> {
   const [answer, trail] = await Promise.all([
-    answerOf(api.GET('/v1/x/vehicles', { params: { query: { q: id, limit: maxNamed } } })),
+    answerOf(api.GET('/v1/x/vehicles', { params: { query: { q: id, limit: maxMatches } } })),
     loadTrail(id, from, until, pointsPerVehicle),
   ]);
   // The same address also answers CSV.

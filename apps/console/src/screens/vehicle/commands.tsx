@@ -60,16 +60,16 @@ function State({ vehicle, changed }: Omit<CommandsOptions, 'resets'>) {
   const { data: status, failure } = useLoad(loadState, [vehicle.id], [contactStep(vehicle), changed?.endedAt]);
   if (failure) return <p class="notice late">{failure}</p>;
   const shown = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).flatMap((name) => {
-    const word = status?.[name] ?? '';
-    return word === '' ? [] : [{ name, word }];
+    const value = status?.[name] ?? '';
+    return value === '' ? [] : [{ name, value }];
   });
   if (shown.length === 0) return null;
   return (
     <dl class="card command-state">
-      {shown.map(({ name, word }) => (
+      {shown.map(({ name, value }) => (
         <div key={name}>
           <dt>{nameOfValue({ group: 'fleet', name })}</dt>
-          <dd>{formatValue(word, undefined, '')}</dd>
+          <dd>{formatValue(value, undefined, '')}</dd>
         </div>
       ))}
     </dl>
@@ -141,7 +141,7 @@ function History({ commands }: { commands: readonly Command[] }) {
 
 /** Merges what the live stream says into the list; the newest command comes first. */
 function merge(commands: readonly Command[], changed: LiveCommand | undefined): Command[] {
-  // The list is newer if the end was missed while the stream was away.
+  // The list is newer if the command ended while the stream was disconnected.
   if (!changed || commands.some(({ id, endedAt }) => id === changed.id && endedAt !== undefined)) return [...commands];
   const { vehicleId: _vehicleId, ...command } = changed;
   const others = commands.filter(({ id }) => id !== command.id);
@@ -229,9 +229,9 @@ async function send({ id, appId }: LiveVehicle, { path }: Choice): Promise<strin
 
 interface CommandsOptions {
   readonly vehicle: LiveVehicle;
-  /** The last command of the vehicle that has changed since the page was opened. */
+  /** The command of the vehicle that changed last since the page was opened. */
   readonly changed: LiveCommand | undefined;
-  /** Counts the resets of the stream, after which commands may be missing. */
+  /** The number of resets of the stream; commands before one may have been missed. */
   readonly resets: number;
 }
 

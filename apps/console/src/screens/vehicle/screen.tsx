@@ -62,7 +62,7 @@ export function VehicleScreen() {
   fleet.watch();
   const vehicle = fleet.vehicles.get(vehicleId);
   const tab = tabs.find((one) => one === part) ?? 'now';
-  // The last command of the stream may be of a vehicle that was shown before.
+  // The last command of the stream may belong to the vehicle shown before.
   const changed = command.value?.vehicleId === vehicleId ? command.value : undefined;
   if (!vehicle && fleet.isComplete.value) return <ArchivedVehicle key={vehicleId} id={vehicleId} />;
   if (!vehicle) return <Loading />;
