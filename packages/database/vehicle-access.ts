@@ -192,3 +192,15 @@ export async function requireManager(db: Database, caller: Caller): Promise<void
     .executeTakeFirst();
   if (!managed) throw new Failure('UNAUTHORIZED', 'this needs the role manager');
 }
+
+/** Makes the key lists of these vehicles' devices due, in the transaction of the change. */
+export async function raiseListVersions(db: Database, vehicleIds: readonly number[]): Promise<void> {
+  // One lock order prevents deadlocks between transactions that raise several.
+  await sql`with due as (
+      select device_id from device_key where device_id in (
+        select device_id from device_link where vehicle_id = any(${vehicleIds}::integer[]) and upper_inf(period))
+      order by device_id for no key update)
+    update device_key set list_version = list_version + 1 from due where due.device_id = device_key.device_id`.execute(
+    db,
+  );
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { raiseListVersions } from '@odograph/database/vehicle-access';
 import type { RequestContext } from '@odograph/http/http';
 import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
@@ -135,7 +136,7 @@ export async function replaceAuthorization(
   const replacement = { id: randomUUID(), vehicleId, driverId, level, ...interval, ...suspension };
   const issued = await issue(db, sealer, replacement, context);
   await queries.markRevoked(db, old.id, now, replacement.id);
-  if (old.until > now || suspension.suspendedUntil) await queries.raiseListVersions(db, [vehicleId]);
+  if (old.until > now || suspension.suspendedUntil) await raiseListVersions(db, [vehicleId]);
   return issued;
 }
 
@@ -146,7 +147,7 @@ export async function revokeAuthorization(
   now: Date,
 ): Promise<void> {
   await queries.markRevoked(db, id, now);
-  if (until > now) await queries.raiseListVersions(db, [vehicleId]);
+  if (until > now) await raiseListVersions(db, [vehicleId]);
 }
 
 /** Suspends a locked authorization until a time, or, with null, ends its suspension. */
@@ -156,7 +157,7 @@ export async function suspendAuthorization(
   until: Date | null,
 ): Promise<void> {
   await queries.setSuspension(db, id, until);
-  await queries.raiseListVersions(db, [vehicleId]);
+  await raiseListVersions(db, [vehicleId]);
 }
 
 /** Appends an action on an authorization to the audit; the last statement of its transaction. */

@@ -3,7 +3,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo, findVehicle, requirePermission } from '@odograph/database/vehicle-access';
+import { accessibleTo, findVehicle, raiseListVersions, requirePermission } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type Http, type RequestContext, requestContext } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
@@ -16,7 +16,6 @@ import {
   type ListedAuthorization,
   type ListFilter,
   listAuthorizations,
-  raiseListVersions,
 } from '../authorizations/queries.ts';
 import { AuthorizationId, route as authorizationRoute, categories, DriverId } from '../authorizations/rules.ts';
 import { type AccessOptions, changeAccess } from '../shared/access-options.ts';

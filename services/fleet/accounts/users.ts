@@ -6,7 +6,7 @@ import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
-import { findVehicle, type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
+import { findVehicle, type GrantRole, grantRoles, raiseListVersions } from '@odograph/database/vehicle-access';
 import { lockGroups } from '@odograph/database/vehicle-groups';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
@@ -176,13 +176,11 @@ async function endUngranted(db: Database, applicationId: number, userId: string)
   const ids = sql`any (${rows.map(({ id }) => id)}::integer[])`;
   await sql`update booking set stopped_at = statement_timestamp(), ends_at = greatest(starts_at, statement_timestamp())
     where vehicle_id = ${ids} and ${isBooked}`.execute(db);
-  await sql`with ended as (update bluetooth_authorization set revoked_at = statement_timestamp()
-        where vehicle_id = ${ids} and ${isAuthorized} returning vehicle_id),
-      due as (select device_id from device_key where device_id in (
-          select device_id from device_link join ended using (vehicle_id) where upper_inf(period))
-        order by device_id for no key update)
-    update device_key set list_version = list_version + 1 from due where due.device_id = device_key.device_id`.execute(
+  const ended = await sql<{ vehicleId: number }>`update bluetooth_authorization set revoked_at = statement_timestamp()
+    where vehicle_id = ${ids} and ${isAuthorized} returning vehicle_id as "vehicleId"`.execute(db);
+  await raiseListVersions(
     db,
+    ended.rows.map(({ vehicleId }) => vehicleId),
   );
 }
 

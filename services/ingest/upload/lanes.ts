@@ -19,7 +19,7 @@ export const concurrentBatches = 2;
 export const lateJobsPerBatch = 4;
 
 export interface StoredUploads {
-  /** Settles after the transactions of a batch, and after it left uploads to the late queue. Its jobs wait for it; the next batch does not. */
+  /** Settles once the batch is stored and its moved uploads are queued. Its jobs wait for it; the next batch does not. */
   readonly announced: Promise<void>;
   /** Uploads that are not stored, because a chunk is being compressed. */
   readonly postponed: readonly QueuedUpload[];
@@ -49,9 +49,10 @@ export function createLanes(
     async handle(jobs: readonly UploadBatch[]) {
       const uploads = jobs.flatMap((job) => job.uploads);
       // A source that names a device of another application locks none of its rows.
-      const late = new Set([...inFlight].flatMap((job) => job.uploads.map((upload) => senderOf({ upload }))));
-      const behind = uploads.filter((upload) => late.has(senderOf({ upload })));
-      const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !late.has(senderOf({ upload })));
+      const senders = new Set([...inFlight].flatMap((job) => job.uploads.map((upload) => senderOf({ upload }))));
+      const isBehind = (upload: QueuedUpload) => senders.has(senderOf({ upload }));
+      const behind = uploads.filter(isBehind);
+      const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !isBehind(upload));
       const stored = await store(jobs, ahead);
       // The next batch does not wait: with a Redis without durable storage, they are queued only once they are stored.
       const moved = queueLate([...behind, ...stored.postponed]);

@@ -26,7 +26,7 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
   Object.assign(older, value);
 }
 
-/** Removes a speed of `fleet` before the group is reported again: with its new time, it would count as newer than the position's. */
+/** Removes an old speed of `fleet` before a new report of the group, whose time would make it newer than the position's. */
 function removeOldSpeed({ fleet, location }: LatestState['groups']): void {
   if (fleet && location && 'speed' in location.value && location.timeMicroseconds > fleet.timeMicroseconds) {
     delete (fleet.value as { speed?: unknown }).speed;
