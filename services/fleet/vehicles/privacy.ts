@@ -139,7 +139,8 @@ async function clearReadings(db: Database, vehicleId: number, from: string): Pro
 async function clearLatestState(db: Database, vehicleId: number, from: string): Promise<void> {
   const since = (time: string) => sql`${sql.ref(time)} >= ${from}::timestamptz`;
   await sql`update vehicle_latest set
-      fleet = case when ${since('location_time')} then ${withSpeed(fleetWithoutStaleSpeed, sql`location->'speed'`)} else fleet end,
+      fleet = case when ${since('location_time')}
+        then ${withSpeed(fleetWithoutStaleSpeed, sql`location->'speed'`)} else fleet end,
       fleet_time = case when ${since('location_time')} and location ? 'speed'
         then greatest(fleet_time, location_time) else fleet_time end,
       location = case when ${since('location_time')} then null else location end,

@@ -131,7 +131,8 @@ async function findEndOfKeptTrips(
   // The bounds let the planner exclude the chunks of other times.
   const { rows } = await sql<{ us: number }>`select (extract(epoch from time) * 1000000)::bigint as us from reading
     where vehicle_id = ${vehicleId} and time >= ${instant(Math.min(...starts))} and time <= ${instant(Math.max(...starts))}
-      and time = any(array(select timestamptz 'epoch' + us * interval '1 microsecond' from unnest(${starts}::bigint[]) as us))`.execute(
+      and time = any(array(
+        select timestamptz 'epoch' + us * interval '1 microsecond' from unnest(${starts}::bigint[]) as us))`.execute(
     db,
   );
   const found = new Set(rows.map(({ us }) => us));

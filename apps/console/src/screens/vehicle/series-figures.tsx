@@ -39,7 +39,10 @@ export interface Window {
   readonly isNewest: boolean;
 }
 
-/** Reads the interval from the address; it does not move with the clock. @param usual the period if the address names none */
+/**
+ * Reads the interval from the address; it does not move with the clock.
+ * @param usual the period if the address names none
+ */
 export function useWindow(usual: Period): Window {
   const named = address.value.query.get('period');
   const period = (Object.keys(periods) as Period[]).find((one) => one === named) ?? usual;
