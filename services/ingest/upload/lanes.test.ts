@@ -62,3 +62,24 @@ it('uploads that wait to be queued again keep their job open, and no other uploa
   await Promise.all([first, second]);
   expect(done).toHaveLength(3);
 });
+
+it('a late job stores again only its uploads of a week that is being compressed', async () => {
+  const [current, old] = [job({ deviceId: 'current' }), job({ deviceId: 'old' })];
+  const late = { ...current, uploads: [...current.uploads, ...old.uploads] };
+  const attempts: string[][] = [];
+  const lanes = createLanes(
+    async (_jobs, uploads) => {
+      attempts.push(uploads.map(({ deviceId }) => deviceId));
+      const isCompressing = attempts.length < 3;
+      return {
+        announced: Promise.resolve(),
+        postponed: isCompressing ? uploads.filter((one) => one.deviceId === 'old') : [],
+      };
+    },
+    () => Promise.resolve(),
+  );
+  await expect(lanes.late(late)).rejects.toThrow('being compressed');
+  await expect(lanes.late(late)).rejects.toThrow('being compressed');
+  await lanes.late(late);
+  expect(attempts).toEqual([['current', 'old'], ['old'], ['old']]);
+});

@@ -39,6 +39,9 @@ export function createLanes(
   queueLate: (uploads: readonly QueuedUpload[]) => Promise<void>,
 ) {
   const inFlight = new Set<UploadBatch>();
+  /** Uploads of late jobs that were postponed: only these are stored again, as a quarantined one would count again. */
+  const postponedOf = new WeakMap<UploadBatch, readonly QueuedUpload[]>();
+  const leftOf = (job: UploadBatch) => postponedOf.get(job) ?? job.uploads;
   const common = {
     slots: new BatchSlots(concurrentBatches),
     bytesOf: ({ bytes }: UploadBatch) => bytes,
@@ -62,7 +65,7 @@ export function createLanes(
   const late = new CallBatcher({
     ...{ ...common, maximumBytes: maxLateBatchBytes, maximumInFlight: concurrentBatches - 1 },
     async handle(jobs: readonly UploadBatch[]) {
-      const uploads = jobs.flatMap((job) => job.uploads);
+      const uploads = jobs.flatMap(leftOf);
       for (const job of jobs) inFlight.add(job);
       try {
         return await store(jobs, uploads);
@@ -77,9 +80,11 @@ export function createLanes(
     async late(job: UploadBatch): Promise<StoredUploads> {
       const stored = await late.call(job);
       const postponed = new Set(stored.postponed);
-      if (job.uploads.some((upload) => postponed.has(upload)))
-        throw new Error('a week of readings is being compressed');
-      return stored;
+      const left = job.uploads.filter((upload) => postponed.has(upload));
+      if (left.length === 0) return stored;
+      await stored.announced;
+      postponedOf.set(job, left);
+      throw new Error('a week of readings is being compressed');
     },
   };
 }
