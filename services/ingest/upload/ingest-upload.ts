@@ -137,8 +137,7 @@ interface UploadProcessing {
   logger: Logger;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
-  /** Adds uploads to the late queue. */
-  queueLate(uploads: readonly QueuedUpload[]): Promise<void>;
+  queueLate: Parameters<typeof createLanes>[1];
   limits: Pick<Limits, 'maxReadingAgeDays' | 'maxNewChunksPerHour' | 'maxQuarantinedUploadsPerHour'>;
 }
 

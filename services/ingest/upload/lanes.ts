@@ -32,11 +32,11 @@ export interface StoredUploads {
  * stored, because it would wait for their row locks, and those with old readings while a chunk is being compressed. Their
  * jobs are then complete, so a device that sends many of them occupies no worker.
  * @param store stores uploads of a batch; the jobs identify the batch across attempts
- * @param queueLate adds uploads to the late queue
+ * @param queueLate adds uploads to the late queue; if `isNext`, before those that wait
  */
 export function createLanes(
   store: (jobs: readonly UploadBatch[], uploads: readonly QueuedUpload[]) => Promise<StoredUploads>,
-  queueLate: (uploads: readonly QueuedUpload[]) => Promise<void>,
+  queueLate: (uploads: readonly QueuedUpload[], options: { isNext: boolean }) => Promise<void>,
 ) {
   const inFlight = new Set<UploadBatch>();
   /** Uploads of late jobs that were postponed: only these are stored again, as a quarantined one would count again. */
@@ -58,8 +58,9 @@ export function createLanes(
       const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !isBehind(upload));
       const stored = await store(jobs, ahead);
       // The next batch does not wait: with a Redis without durable storage, they are queued only once they are stored.
-      const moved = queueLate([...behind, ...stored.postponed]);
-      return { ...stored, announced: Promise.all([stored.announced, moved]).then(() => undefined) };
+      // A device with a long backlog is otherwise shown where it was, until all of the backlog is stored.
+      const moved = [queueLate(behind, { isNext: true }), queueLate(stored.postponed, { isNext: false })];
+      return { ...stored, announced: Promise.all([stored.announced, ...moved]).then(() => undefined) };
     },
   });
   const late = new CallBatcher({

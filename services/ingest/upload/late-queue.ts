@@ -13,11 +13,11 @@ const addTimeoutMs = 15_000;
 export function openLateQueues({ config, onStop }: Pick<ServiceHost, 'config' | 'onStop'>) {
   const queues = listUploadShards(config).map((shard) => openDurableQueue('late-uploads', shard, config));
   for (const { close } of queues) onStop('late queue of ingest', close);
-  return async (uploads: readonly QueuedUpload[]): Promise<void> => {
+  return async (uploads: readonly QueuedUpload[], { isNext }: { isNext: boolean }): Promise<void> => {
     for (const [shard, ofShard] of groupBy(uploads, ({ deviceId }) => shardOf(deviceId, queues.length))) {
       const devices = new Set(ofShard.map(({ deviceId }) => deviceId)).size;
       const bytes = ofShard.reduce((sum, upload) => sum + uploadBytes(upload).length, 0);
-      const added = queues[shard]?.add({ uploads: ofShard, devices, bytes }, { jobId: randomUUID() });
+      const added = queues[shard]?.add({ uploads: ofShard, devices, bytes }, { jobId: randomUUID(), lifo: isNext });
       await within(addTimeoutMs, Promise.resolve(added));
     }
   };
