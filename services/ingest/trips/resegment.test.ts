@@ -267,6 +267,22 @@ describe('stored trips', () => {
     expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
+  it('remain if an open one was archived, and late and new readings arrive together', async () => {
+    const drive = new Drive();
+    drive.go(1200).dark(7 * 86_400);
+    const archived = drive.readings.splice(0);
+    const vehicle = await createVehicle(db, application);
+    await store(vehicle, archived);
+    await workOff(vehicle);
+    const before = await stored(vehicle);
+    expect(before).toMatchObject([{ settled: false }]);
+    await sql`delete from reading where vehicle_id = ${vehicle.id}::integer`.execute(db);
+    drive.go(1200).park();
+    await store(vehicle, [...archived.slice(10, 12), ...drive.readings]);
+    await workOff(vehicle);
+    expect((await stored(vehicle)).map(withoutId)).toEqual([...before.map(withoutId), ...segmentTrips(drive.readings)]);
+  });
+
   it('are not created for a deleted vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     await store(vehicle, new Drive().go(600).park().readings);

@@ -140,6 +140,12 @@ async function findEndOfKeptTrips(
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
+/** Settles the open trip if it ends by a time: it is kept, and no later run replaces it. */
+async function settleTrips(db: Database, vehicleId: number, keptUntil: number): Promise<void> {
+  await sql`update trip set settled = true where vehicle_id = ${vehicleId} and not settled
+    and ends_known_at <= ${instant(keptUntil)}`.execute(db);
+}
+
 /**
  * Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten.
  * @returns undefined, or, if a trip cannot be computed again because its readings were archived or dropped, its end; nothing
@@ -170,7 +176,10 @@ export async function replaceTrips(
       vehicleId,
       olds.filter((old) => !unchanged.has(old)),
     );
-    if (keptUntil !== undefined) return keptUntil;
+    if (keptUntil !== undefined) {
+      await settleTrips(db, vehicleId, keptUntil);
+      return keptUntil;
+    }
   }
   const removed = olds.map(({ id }) => id).filter((id) => !remaining.has(id));
   if (removed.length > 0) await sql`delete from trip where id = any(${removed}::uuid[])`.execute(db);
