@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createOperator, createUser, createVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { application, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
+import { storeLatest } from '../query.fixture.ts';
 import type { EventClient } from './event-client.fixture.ts';
 import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 
@@ -62,6 +64,26 @@ describe('the list of events in the stream', () => {
     await received(again, 1);
     expect(again.named('reset')).toEqual([]);
     expect(again.named('state.changed').map(({ data }) => data.data.changed)).toEqual([{ stolen: false }]);
+  });
+
+  it('misses no change of a vehicle while a stream is opened', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session, so nothing waits for a lock');
+    const inParis = 'bbox=2,48,3,49';
+    const witness = await openStream(`?types=vehicles&${inParis}`);
+    await witness.until((state) => state.isComplete);
+    const opened = await platform.db.transaction().execute(async (trx) => {
+      await sql`lock table installation in access exclusive mode`.execute(trx);
+      const opening = openStream(`?types=vehicles,state.changed&${inParis}`);
+      await waitForLock(trx);
+      const location = { latitude: 48.8566, longitude: 2.3522 };
+      await storeLatest(platform.db, vehicle.id, new Date().toISOString(), { location });
+      await changes.announce({ vehicleIds: [Number(vehicle.id)] });
+      await witness.until((state) => state.vehicles.has(vehicle.id));
+      return { opening };
+    });
+    const client = await opened.opening;
+    await client.until((state) => state.vehicles.has(vehicle.id));
+    expect(client.state.vehicles.get(vehicle.id)?.location).toMatchObject({ latitude: 48.8566 });
   });
 
   it('begins now, sends the types that were asked for, and names the position with each', async () => {

@@ -121,8 +121,10 @@ export class LiveStreams {
     try {
       const scope = await this.#findScope(viewer);
       const showsPresent = request.view !== undefined || request.events.size > 0;
-      const present = showsPresent ? this.#createPresent(await this.#load(), scope, request) : nothing;
+      const updates = showsPresent ? await this.#load() : undefined;
       const list = await this.#followList(viewer, scope, request);
+      // Nothing is awaited from here on: a view misses the changes before its stream is added.
+      const present = updates ? this.#createPresent(updates, scope, request) : nothing;
       const stream = this.#createStream(present, list, request);
       stream.once('close', leave);
       return stream;
