@@ -103,6 +103,7 @@ export class LiveUpdates {
   /** Announcements may have been lost. */
   #isBehind = false;
   #positionMs = 0;
+  #knownFromMs = 0;
   #updatedAt = performance.now();
   #reloadedAt = 0;
   #agedAt = 0;
@@ -121,6 +122,11 @@ export class LiveUpdates {
   /** The fleet holds all changes announced until then, UNIX milliseconds. */
   get positionMs(): number {
     return this.#positionMs;
+  }
+
+  /** Changes before this time may be missing, UNIX milliseconds. */
+  get knownFromMs(): number {
+    return this.#knownFromMs;
   }
 
   /** Milliseconds since changes were last read. */
@@ -143,6 +149,7 @@ export class LiveUpdates {
     });
     const recentIds = [...recent.eventsAtMs.keys()];
     this.events.update(recentIds, await findEvents(db, recentIds), (id) => recent.eventsAtMs.get(id) ?? 0);
+    this.#knownFromMs = recent.fromMs;
     this.#positionMs = this.#reader.positionMs;
     this.#reloadedAt = this.#updatedAt = performance.now();
   }

@@ -270,6 +270,15 @@ describe('a client that reconnects', () => {
       expect(client.events[0]).toMatchObject({ event: 'reset', data: { reason: 'EXPIRED' } });
     }
   });
+
+  it('is told that commands and alarms may be missing, with an id that is too old', async () => {
+    const client = await openStream('?types=commands,alarms&once=true');
+    await client.until(() => client.hasEnded);
+    client.lastEventId = client.lastEventId?.replace(/^\d+/, String(Date.now() - 3_600_000));
+    await client.open();
+    await client.until(() => client.hasEnded);
+    expect(client.events).toMatchObject([{ event: 'reset', data: { reason: 'EXPIRED' } }]);
+  });
 });
 
 describe('limits', () => {
