@@ -1,8 +1,9 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { changesKey } from '@odograph/contracts/events';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis } from '@odograph/runtime/redis';
+import { connectRedis, type Server as RedisServer } from '@odograph/runtime/redis';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import {
@@ -29,6 +30,8 @@ let broker: Awaited<ReturnType<typeof startBroker>>;
 let homeAssistant: MqttClient;
 /** The last message of each topic, as Home Assistant has received it. */
 const heard = new Map<string, string>();
+/** The topics of announcements that were removed. */
+const removed: string[] = [];
 
 /** Starts a broker that keeps retained messages while its listener is stopped. */
 async function startBroker() {
@@ -82,6 +85,16 @@ async function change(id: string, work: () => Promise<unknown>): Promise<void> {
   await new ChangeAnnouncer(redis, host).announce({ vehicleIds: [Number(id)] });
 }
 
+/** Resolves when the platform waits in Redis for changes. */
+async function untilItWaits(): Promise<void> {
+  const monitor = await (redis as RedisServer).monitor();
+  const key = changesKey(shared.config.QUEUE_PREFIX);
+  for await (const [, [command, ...parameters]] of on(monitor, 'monitor')) {
+    if (command === 'xread' && parameters.includes(key)) break;
+  }
+  monitor.disconnect();
+}
+
 const shared = await usePlatform([]);
 const redis = connectRedis(shared.config.REDIS_URL, createLogger('silent'));
 await once(redis, 'ready');
@@ -92,8 +105,12 @@ beforeEach(async () => {
   vehicle = await createVehicle(shared.db, application);
   broker = await startBroker();
   heard.clear();
+  removed.length = 0;
   homeAssistant = await connectAsync(broker.url, { reconnectPeriod: 100 });
-  homeAssistant.on('message', (topic, payload) => heard.set(topic, payload.toString()));
+  homeAssistant.on('message', (topic, payload) => {
+    heard.set(topic, payload.toString());
+    if (payload.length === 0) removed.push(topic);
+  });
   await homeAssistant.subscribeAsync('#');
 });
 afterEach(async () => {
@@ -140,10 +157,11 @@ describe('Home Assistant', () => {
     await eventually(async () => expect(stateOf()).toEqual({ battery: null, range: null, lock: null }));
   });
 
-  it('receives every state again when it restarts, and when its broker does', async () => {
+  it('receives every state again when it restarts, and when its broker does, and no vehicle is removed', async () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { electric: { soc: 55 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
+    await untilItWaits();
     heard.clear();
     await homeAssistant.publishAsync('homeassistant/status', 'online');
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
@@ -151,6 +169,7 @@ describe('Home Assistant', () => {
     heard.clear();
     await broker.start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
+    expect(removed).toEqual([]);
   });
 
   it('retains announcements but no state, and is told that Odograph is offline when it stops', async () => {

@@ -177,16 +177,17 @@ class HomeAssistant {
   async #step(): Promise<void> {
     if (!this.#client.connected) return;
     if (performance.now() - this.#reloadedAt > reloadMs) {
-      const startedAt = performance.now();
+      this.#reloadedAt = performance.now();
       await this.#reader.readRecent();
       await this.#update([...this.#published.keys()], await findShownVehicles(this.#options.db, this.#appIds));
-      this.#reloadedAt = startedAt;
     } else {
       const { vehicleIds } = await this.#reader.read();
       const ids = [...vehicleIds];
       if (ids.length > 0) await this.#update(ids, await findShownVehicles(this.#options.db, this.#appIds, ids));
     }
     for (const vehicle of this.#announced.values()) {
+      // Home Assistant or its broker has returned meanwhile: nothing counts as published until all vehicles are read.
+      if (this.#reloadedAt === Number.NEGATIVE_INFINITY) return;
       if (!this.#published.has(vehicle.id)) await this.#retain(remove(vehicle));
     }
   }
