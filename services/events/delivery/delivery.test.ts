@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
@@ -297,6 +298,29 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await awaitAccepted(receiver, vehicle, [0]);
     await sql`drop function fail cascade`.execute(platform.db);
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
+  });
+
+  it('is sent again on request even if the webhook changes while others are sent', async () => {
+    const count = 20;
+    let answer: Answer = (_received, response) => {
+      response.statusCode = 400;
+    };
+    const receiver = await receive((received, response) => answer(received, response));
+    const { id } = await register(receiver);
+    await end(vehicle, count);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ waitingVehicles: 1 }), waitMs);
+    aheadMs = 3 * day + 60_000;
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: count }), waitMs);
+    const { deadLetters } = (await api.get(`/v1/x/webhooks/${id}/dead-letters`)).body;
+    const eventIds = deadLetters.map(({ eventId }: { eventId: string }) => eventId);
+    // Slow, so that the connection is closed before all are sent.
+    answer = (_received, response) => Promise.race([delay(500), once(response, 'close')]);
+    await api.post(`/v1/x/webhooks/${id}/replay`, { eventIds });
+    await awaitAccepted(receiver, vehicle, [0]);
+    const change = { url: receiver.url, types: ['command.*'] };
+    expect((await api.put(`/v1/x/webhooks/${id}`, change)).status).toBe(200);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
+    expect(new Set(accepted(receiver, vehicle))).toEqual(new Set(range(count)));
   });
 
   it('is sent again on request even if many events of other vehicles precede it', async () => {

@@ -125,7 +125,8 @@ export class WebhookDeliveries {
     if (!webhook) return;
     const receiver = await open(this.#context, webhook, this.#options);
     this.#running.set(id, { delivery: new WebhookDelivery(this.#context, webhook, receiver), receiver });
-    replayDeadLetters(this.#context, webhook, receiver.post).catch((error: unknown) => {
+    const isOpen = () => this.#running.get(id)?.receiver === receiver;
+    replayDeadLetters(this.#context, webhook, receiver.post, isOpen).catch((error: unknown) => {
       failures.failed('reading', error);
       // Loading the webhook again continues the replay.
       void this.#drain(id, false);
@@ -164,16 +165,20 @@ export class WebhookDeliveries {
 
 /**
  * Replays the requested dead letters of a webhook, one after the other and each once: one that fails stays. One whose event was
- * deleted from the list is removed.
+ * deleted from the list is removed. Ends once the receiver is not open any more.
  */
 async function replayDeadLetters(
   context: DeliveryContext,
   webhook: queries.DeliveredWebhook,
   post: PostEvent,
+  isOpen: () => boolean,
 ): Promise<void> {
   for (const replay of await queries.findRequestedReplays(context.db, webhook.id)) {
     const error = await replayOne(context, webhook, post, replay);
-    await queries.finishReplay(context.db, webhook.id, replay.eventId, error);
+    const isClosed = !isOpen();
+    // An attempt fails because the receiver was closed; the delivery that is opened next makes it again, and all others.
+    if (!isClosed || error === undefined) await queries.finishReplay(context.db, webhook.id, replay.eventId, error);
+    if (isClosed) return;
   }
 }
 
