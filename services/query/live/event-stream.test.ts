@@ -72,7 +72,7 @@ describe('a stream whose client does not read', () => {
     const ids = [...readAll(stream).matchAll(/^id: 1-0\nevent: (\w+)|^event: (\w+)\nid: 1-0/gm)];
     expect(ids).toHaveLength(1);
     stream.pause();
-    for (let n = 500; n < 5000; n += 1) stream.apply([], [command(n)]);
+    for (let n = 500; n < 15_000; n += 1) stream.apply([], [command(n)]);
     expect(stream.destroyed).toBe(true);
   });
 

@@ -4,13 +4,11 @@ import { type EventCursor, parseCursor } from '@odograph/event-list/cursor';
 import type { EventFollower } from './event-followers.ts';
 import type { FleetView, Scope } from './fleet-view.ts';
 import type { VehicleChange } from './live-fleet.ts';
-import type { RecentEvent } from './live-updates.ts';
+import { maxEvents, type RecentEvent } from './live-updates.ts';
 import type { LiveReset } from './schemas.ts';
 
 /** Bytes that wait for the client in this process; further ones wait in the socket. */
 const bufferBytes = 64 * 1024;
-/** A client that is further behind than this is disconnected: it resumes without a loss. */
-const maxEvents = 1000;
 /** EventSource reconnects after this time. */
 const reconnectMs = 2000;
 
@@ -95,6 +93,7 @@ export class EventStream extends Readable {
 
   #addEvents(events: readonly RecentEvent[]): void {
     for (const event of events) if (this.#options.shows(event)) this.#events.set(event.id, event);
+    // Not fewer than a client that resumes can have missed, or it would be disconnected whenever it resumes.
     if (this.#events.size > maxEvents) this.destroy(new Error('client reads too slowly'));
   }
 

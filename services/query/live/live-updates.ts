@@ -19,8 +19,8 @@ export interface RecentEvent {
   readonly changedAtMs: number;
 }
 
-/** Of more events, those that changed longest ago are forgotten. */
-const maxEvents = 10_000;
+/** Of more events, those that changed longest ago are forgotten, and a client that is further behind is disconnected. */
+export const maxEvents = 10_000;
 
 /** The commands and alarms that changed last, for clients that resume. */
 class RecentEvents {

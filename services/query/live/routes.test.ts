@@ -271,6 +271,26 @@ describe('a client that reconnects', () => {
     }
   });
 
+  it('receives thousands of alarms that are raised together, at once or when it returns', async () => {
+    const client = await openStream('?types=alarms&once=true');
+    await client.until(() => client.hasEnded);
+    client.lastEventId = client.lastEventId?.replace(/^\d+/, String(Date.now()));
+    const other = await openStream('?types=alarms');
+    const { rows } = await sql<{ id: string }>`
+      with rule as (insert into alarm_rule (application_id, name, kind, all_vehicles)
+        values (${application.id}, 'silent', 'silent', true) returning id)
+      insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
+        select ${application.id}, rule.id, ${Number(vehicle.id)}, 'silent', at, at
+        from rule, generate_series(timestamptz '2026-01-01', '2026-01-02', '30 s') as at returning id`.execute(
+      platform.db,
+    );
+    await changes.announce({ alarmIds: rows.map(({ id }) => id) });
+    await other.until((state) => state.alarms.length === rows.length);
+    await client.open();
+    await client.until(() => client.hasEnded);
+    expect(client.state.alarms).toHaveLength(rows.length);
+  });
+
   it('is told that commands and alarms may be missing, with an id that is too old', async () => {
     const client = await openStream('?types=commands,alarms&once=true');
     await client.until(() => client.hasEnded);
