@@ -43,7 +43,9 @@ async function selectVehicleKey(db: Database, vehicleId: number): Promise<KeyRow
 export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: number): Promise<DeviceKey | undefined> {
   let row = await selectVehicleKey(db, vehicleId);
   if (row && !row.sealed) {
-    await insertKey(db, sealer, row.deviceId);
+    const { deviceId } = row;
+    const insert = (trx: Database) => insertKey(trx, sealer, deviceId);
+    await (db.isTransaction ? insert(db) : db.transaction().execute(insert));
     row = await selectVehicleKey(db, vehicleId);
   }
   if (!row?.sealed) return undefined;
@@ -52,7 +54,7 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
 }
 
 /**
- * Stores the first key of a device, whose key list is then due.
+ * Stores the first key of a device, whose key list is then due; run it in a transaction.
  * @returns the key, or undefined when the device has one already
  */
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {

@@ -5,7 +5,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { usePlatform } from '@odograph/testkit/scopes';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { accessService } from '../service.ts';
 
 const secret = (letter: string) => letter.repeat(32);
@@ -91,6 +91,25 @@ describe('the key of a device', () => {
     });
     expect(await answer).toMatchObject({ error: 'INVALID_DEVICE' });
   });
+
+  // The embedded engine runs one transaction at a time.
+  it.skipIf(!inject('isNativeDatabase'))(
+    'is not created by a read while a suspension of its vehicle begins',
+    async () => {
+      const { authorizationId } = await issue();
+      await sql`delete from device_key where device_id = ${vehicle.deviceId}`.execute(platform.db);
+      const [reading] = await platform.db.transaction().execute(async (change) => {
+        await sql`select from device where id = ${vehicle.deviceId} for no key update`.execute(change);
+        const answer = api.get(`/v1/bluetooth-token/${authorizationId}`);
+        await waitForLock(change);
+        const { rows } = await sql`select from vehicle where id = ${vehicle.id}::integer
+        for no key update skip locked`.execute(platform.db);
+        expect(rows).toHaveLength(0);
+        return [answer];
+      });
+      expect((await reading)?.body.token).not.toBe('');
+    },
+  );
 
   it('is refused for an unknown device, and without the admin token', async () => {
     expect((await rotate('none')).body.error).toBe('UNKNOWN_DEVICE');
