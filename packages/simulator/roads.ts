@@ -30,6 +30,7 @@ export interface RoutePoint extends Position {
 }
 
 interface Edge {
+  readonly from: number;
   readonly to: number;
   readonly metres: number;
   readonly speedKmh: number;
@@ -79,6 +80,8 @@ class Frontier {
 export class RoadNetwork {
   readonly #positions: readonly Position[];
   readonly #edges: readonly Edge[][];
+  /** By origin, and then by node: the edge by which the node is reached first. */
+  readonly #arrivals = new Map<number, readonly (Edge | undefined)[]>();
 
   constructor({ nodes, roads }: RoadMap) {
     const at = (index: number): Position => ({
@@ -93,8 +96,8 @@ export class RoadNetwork {
         if (from === undefined) continue;
         const [start, end] = [at(from), at(to)];
         const metres = greatCircleMetres(start.latitude, start.longitude, end.latitude, end.longitude);
-        this.#edges[from]?.push({ to, metres, speedKmh, road: name });
-        if (!oneWay) this.#edges[to]?.push({ to: from, metres, speedKmh, road: name });
+        this.#edges[from]?.push({ from, to, metres, speedKmh, road: name });
+        if (!oneWay) this.#edges[to]?.push({ from: to, to: from, metres, speedKmh, road: name });
       }
     }
   }
@@ -120,37 +123,42 @@ export class RoadNetwork {
     return nearest;
   }
 
-  /** Finds the fastest route between two nodes. @returns its points, the first one without metres */
+  /**
+   * Finds the fastest route between two nodes. The search from an origin is kept, so that further routes from there cost little.
+   * @returns its points, the first one without metres
+   */
   route(from: number, to: number): RoutePoint[] {
-    const arrivals = this.#arrivals(from, to);
+    const arrivals = this.#arrivals.get(from) ?? this.#findArrivals(from);
     const points: RoutePoint[] = [];
     for (let node = to; ; ) {
-      const arrival = node === from ? undefined : arrivals[node];
-      const { metres = 0, speedKmh = 0, road = '' } = arrival?.edge ?? {};
+      const edge = arrivals[node];
+      const { latitude, longitude } = this.positionOf(node);
+      const { metres = 0, speedKmh = 0, road = '' } = edge ?? {};
       const isJunction = (this.#edges[node]?.length ?? 0) > 2;
-      points.push({ ...this.positionOf(node), metres, speedKmh, road, isJunction });
-      if (arrival === undefined) return points.reverse();
-      node = arrival.from;
+      points.push({ latitude, longitude, metres, speedKmh, road, isJunction });
+      if (!edge) return points.reverse();
+      node = edge.from;
     }
   }
 
-  /** Finds by which road each node on the way is reached first (Dijkstra's algorithm). */
-  #arrivals(from: number, to: number): ({ from: number; edge: Edge } | undefined)[] {
+  /** Finds and keeps the edges by which the nodes are reached first from an origin (Dijkstra's algorithm). */
+  #findArrivals(origin: number): readonly (Edge | undefined)[] {
     const seconds = new Float64Array(this.nodeCount).fill(Number.POSITIVE_INFINITY);
-    const arrivals: ({ from: number; edge: Edge } | undefined)[] = new Array(this.nodeCount);
+    const arrivals = new Array<Edge | undefined>(this.nodeCount).fill(undefined);
     const frontier = new Frontier();
-    seconds[from] = 0;
-    frontier.push(from, 0);
-    for (let next = frontier.pop(); next !== undefined && next.node !== to; next = frontier.pop()) {
+    seconds[origin] = 0;
+    frontier.push(origin, 0);
+    for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
       if (next.seconds > (seconds[next.node] ?? 0)) continue;
       for (const edge of this.#edges[next.node] ?? []) {
         const arrival = next.seconds + edge.metres / metresPerSecond(edge.speedKmh);
         if (arrival >= (seconds[edge.to] ?? 0)) continue;
         seconds[edge.to] = arrival;
-        arrivals[edge.to] = { from: next.node, edge };
+        arrivals[edge.to] = edge;
         frontier.push(edge.to, arrival);
       }
     }
+    this.#arrivals.set(origin, arrivals);
     return arrivals;
   }
 }

@@ -34,9 +34,18 @@ const midnightBefore = (time: number): number => Math.floor((time + hour) / day)
 /** 0 is Monday; 1970-01-01 was a Thursday. */
 const weekday = (midnight: number): number => (Math.floor((midnight + hour) / day) + 3) % 7;
 
+const addressCount = 60;
+
+/** Draws the addresses that any vehicle may visit, as nodes: always the same ones, since the search from each node is kept. */
+function drawAddresses(roads: RoadNetwork): number[] {
+  const random = createRandom(addressCount);
+  return Array.from({ length: addressCount }, () => Math.floor(random() * roads.nodeCount));
+}
+
 /** A vehicle's whereabouts, from which its next journey is planned. */
 class Planner {
   readonly #roads: RoadNetwork;
+  readonly #addresses: readonly number[];
   readonly random: () => number;
   #node: number;
   /** When the present stay began, UNIX seconds. */
@@ -45,6 +54,7 @@ class Planner {
 
   constructor(roads: RoadNetwork, seed: number, start: number) {
     this.#roads = roads;
+    this.#addresses = drawAddresses(roads);
     this.random = createRandom(seed);
     this.#node = start;
   }
@@ -54,9 +64,10 @@ class Planner {
     return mean + (this.random() - 0.5) * 2 * spread;
   }
 
-  /** Picks a random node of the roads. */
-  randomNode(): number {
-    return Math.floor(this.random() * this.#roads.nodeCount);
+  /** Picks a random address that the vehicle is not at. @returns its node */
+  randomAddress(): number {
+    const others = this.#addresses.filter((node) => node !== this.#node);
+    return others[Math.floor(this.random() * others.length)] ?? this.#node;
   }
 
   /** Plans a journey to a node. @param stay "charging" while the vehicle is at a charger */
@@ -74,11 +85,11 @@ function* commute(planner: Planner, home: number, office: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) < 5) {
       yield planner.leave(midnight + planner.around(7.3 * hour, 25 * minute), office, 'charging');
-      const stops = planner.random() < 0.3 ? [planner.randomNode()] : [];
+      const stops = planner.random() < 0.3 ? [planner.randomAddress()] : [];
       yield planner.leave(midnight + planner.around(17.2 * hour, 40 * minute), stops[0] ?? home);
       if (stops.length > 0) yield planner.leave(planner.since + planner.around(30 * minute, 10 * minute), home);
     } else {
-      yield planner.leave(midnight + planner.around(11 * hour, 2 * hour), planner.randomNode(), 'charging');
+      yield planner.leave(midnight + planner.around(11 * hour, 2 * hour), planner.randomAddress(), 'charging');
       yield planner.leave(planner.since + planner.around(2 * hour, hour), home);
     }
   }
@@ -88,14 +99,18 @@ function* commute(planner: Planner, home: number, office: number): Plan {
 function* deliver(planner: Planner, depot: number): Plan {
   for (let midnight = midnightBefore(planner.since) + day; ; midnight += day) {
     if (weekday(midnight) === 6) continue;
-    yield planner.leave(midnight + planner.around(8 * hour, 10 * minute), planner.randomNode(), 'charging');
+    yield planner.leave(midnight + planner.around(8 * hour, 10 * minute), planner.randomAddress(), 'charging');
     for (const end of [12 * hour, 16 * hour]) {
       while (planner.since < midnight + end) {
-        yield planner.leave(planner.since + planner.around(3.5 * minute, 2 * minute), planner.randomNode());
+        yield planner.leave(planner.since + planner.around(3.5 * minute, 2 * minute), planner.randomAddress());
       }
       yield planner.leave(planner.since + 3 * minute, depot);
       if (end < 16 * hour) {
-        yield planner.leave(planner.since + planner.around(45 * minute, 5 * minute), planner.randomNode(), 'charging');
+        yield planner.leave(
+          planner.since + planner.around(45 * minute, 5 * minute),
+          planner.randomAddress(),
+          'charging',
+        );
       }
     }
   }
@@ -113,10 +128,10 @@ function* workNights(planner: Planner, home: number, hospital: number): Plan {
 /** One ride after the other by day and night, so that something moves on the map at every hour. */
 function* driveTaxi(planner: Planner, depot: number): Plan {
   for (;;) {
-    yield planner.leave(planner.since + planner.around(6 * minute, 4 * minute), planner.randomNode());
+    yield planner.leave(planner.since + planner.around(6 * minute, 4 * minute), planner.randomAddress());
     if (planner.batteryPercent > 25) continue;
     yield planner.leave(planner.since + minute, depot);
-    yield planner.leave(planner.since + planner.around(80 * minute, 10 * minute), planner.randomNode(), 'charging');
+    yield planner.leave(planner.since + planner.around(80 * minute, 10 * minute), planner.randomAddress(), 'charging');
   }
 }
 
