@@ -7,6 +7,7 @@ import { hasBrowser } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { settingsFor } from '../flows/gbfs.fixture.ts';
 import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
 
 const day = 86_400_000;
@@ -170,6 +171,53 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Stop publishing' }).click();
     await page.getByText('This application is not published').waitFor();
     expect((await setup.admin.get(`/v1/x/admin/gbfs/${appId}`)).body.error).toBe('NOT_FOUND');
+    await page.context().close();
+  });
+
+  it('keeps texts and later prices of GBFS settings while their languages and first price are typed again', async () => {
+    const { appId } = setup.application;
+    const path = `/v1/x/admin/gbfs/${appId}`;
+    const settings = settingsFor(`kept-${appId}`);
+    const operator = ['en', 'fr'].map((language) => ({ text: `Operator ${language}`, language }));
+    const [plan] = settings.pricingPlans;
+    const later = { start: 60, rate: 0.1, interval: 1 };
+    const own = {
+      system: {
+        ...settings.system,
+        languages: ['en'],
+        operator: operator.slice(0, 1),
+        short_name: operator.slice(0, 1),
+      },
+      pricingPlans: [{ ...plan, per_min_pricing: [...plan.per_min_pricing, later] }],
+    };
+    expect((await setup.admin.put(path, { ...settings, ...own, appId })).status).toBe(200);
+    const { page } = await openAs('administrator', '/integrations/gbfs');
+    const form = page.getByRole('form', { name: 'Settings' });
+    const languages = form.getByLabel('Languages');
+    await languages.fill('e');
+    await languages.fill('en');
+    await form.getByLabel('Price per minute').fill('');
+    await form.getByLabel('Price per minute').fill('0.25');
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.getByText('Saved.').waitFor();
+    const saved = (await setup.admin.get(path)).body.settings;
+    expect(saved.system).toEqual(own.system);
+    expect(saved.pricingPlans[0].per_min_pricing).toEqual([{ start: 0, rate: 0.25, interval: 1 }, later]);
+    await form.getByText('Settings as a file').click();
+    const buffer = Buffer.from(
+      JSON.stringify({ ...saved, system: { ...saved.system, languages: ['en', 'fr'], operator } }),
+    );
+    await form.getByLabel('Open a file').setInputFiles({ name: 'gbfs.json', mimeType: 'application/json', buffer });
+    await form.getByLabel('Operator (fr)').waitFor();
+    expect(await languages.inputValue()).toBe('en fr');
+    await languages.fill('en');
+    await form.getByLabel('Price per minute').fill('');
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.getByText('Saved.').waitFor();
+    const changed = (await setup.admin.get(path)).body.settings;
+    expect(changed.system).toEqual(own.system);
+    expect(changed.pricingPlans[0]).not.toHaveProperty('per_min_pricing');
+    await setup.admin.delete(path);
     await page.context().close();
   });
 

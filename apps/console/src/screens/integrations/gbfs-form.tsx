@@ -7,15 +7,7 @@ import { nameVehicles, VehicleScope } from '../../parts/forms/vehicle-picker.tsx
 import { Button } from '../../parts/layout/button.tsx';
 import { assign } from '../../signals.ts';
 import { lookUp, texts } from '../../texts/texts.ts';
-import {
-  type GbfsSettings,
-  keepLanguages,
-  readPath,
-  type Section,
-  type Spec,
-  specs,
-  writePath,
-} from './gbfs-members.ts';
+import { type GbfsSettings, readPath, type Section, type Spec, specs, writePath } from './gbfs-members.ts';
 
 interface PartOptions {
   readonly draft: Signal<GbfsSettings>;
@@ -46,11 +38,10 @@ function LocalizedField({ draft, failure, path, label, spec }: FieldOptions) {
   const { languages } = draft.value.system;
   const entries = (readPath(draft.value, path) as readonly Localized[] | undefined) ?? [];
   const change = (language: string, text: string) => {
-    const next = languages.flatMap((one) => {
-      const written = one === language ? text : (entries.find((entry) => entry.language === one)?.text ?? '');
-      return written === '' ? [] : [{ text: written, language: one }];
-    });
-    set(draft, path, next.length === 0 ? undefined : next);
+    const known = entries.some((entry) => entry.language === language) ? entries : [...entries, { text, language }];
+    const next = known.map((entry) => (entry.language === language ? { text, language } : entry));
+    const written = next.filter((entry) => entry.text !== '');
+    set(draft, path, written.length === 0 ? undefined : written);
   };
   return languages.map((language, index) => (
     <Field
@@ -82,7 +73,10 @@ interface WordsOptions {
 
 /** A field for words, separated by spaces or commas. */
 function WordsField({ label, hint, error, words, onWords }: WordsOptions) {
-  const written = useSignal(words.join(' '));
+  const written = useSignal('');
+  const wordsOf = (text: string) => text.split(/[\s,]+/).filter((word) => word !== '');
+  // An opened file replaces the words.
+  const isOutdated = wordsOf(written.value).join(' ') !== words.join(' ');
   return (
     <Field label={label} hint={hint} error={error}>
       {(input) => (
@@ -90,10 +84,10 @@ function WordsField({ label, hint, error, words, onWords }: WordsOptions) {
           {...input}
           class="input"
           required
-          value={written.value}
+          value={isOutdated ? words.join(' ') : written.value}
           onInput={({ currentTarget: { value } }) => {
             written.value = value;
-            onWords(value.split(/[\s,]+/).filter((word) => word !== ''));
+            onWords(wordsOf(value));
           }}
         />
       )}
@@ -101,11 +95,10 @@ function WordsField({ label, hint, error, words, onWords }: WordsOptions) {
   );
 }
 
-/** A field for the first price of a list by time or distance; the other prices are kept. */
+/** Reads and replaces the first price of a list by time or distance; the other prices are kept. */
 function rateOf(draft: GbfsSettings, path: string) {
   const [first, ...others] = (readPath(draft, path) as readonly { rate: number }[] | undefined) ?? [];
-  const withRate = (rate: number | undefined) =>
-    rate === undefined ? undefined : [{ start: 0, interval: 1, ...first, rate }, ...others];
+  const withRate = (rate: number | undefined) => [{ start: 0, interval: 1, ...first, rate }, ...others];
   return { rate: first?.rate, withRate };
 }
 
@@ -187,10 +180,7 @@ function SettingsField(options: FieldOptions) {
       hint={texts.value.gbfs.languagesHint}
       error={errorOf(failure, path)}
       words={draft.value.system.languages}
-      onWords={(languages) => {
-        set(draft, path, languages);
-        draft.value = keepLanguages(draft.value, languages) as GbfsSettings;
-      }}
+      onWords={(languages) => set(draft, path, languages)}
     />
   );
 }

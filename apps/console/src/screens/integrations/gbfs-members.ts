@@ -97,15 +97,28 @@ export function membersWithoutField(settings: GbfsSettings): readonly string[] {
   return [...top, ...below('system', settings.system), ...rows].filter((path) => !known.has(path));
 }
 
-/** Removes translations into other languages. */
-export function keepLanguages(value: unknown, languages: readonly string[]): unknown {
+const languageOf = (entry: unknown): string | undefined => Object(entry).language;
+
+/** Whether a list has prices, of which the first was cleared. */
+const isCleared = ([first]: readonly unknown[]): boolean => 'rate' in Object(first) && Object(first).rate === undefined;
+
+function finish(value: unknown, languages: readonly string[]): unknown {
   if (Array.isArray(value)) {
-    const kept = value.filter((one) => one?.language === undefined || languages.includes(one.language));
-    return kept.map((one) => keepLanguages(one, languages));
+    const kept = value.filter((entry) => {
+      const language = languageOf(entry);
+      return language === undefined || languages.includes(language);
+    });
+    const isEmptied = kept.length === 0 && value.length > 0;
+    return isEmptied || isCleared(kept) ? undefined : kept.map((one) => finish(one, languages));
   }
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, keepLanguages(one, languages)]));
+  const members = Object.entries(value).map(([name, member]) => [name, finish(member, languages)] as const);
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
+
+/** Removes what the form keeps only while a person types: texts in other languages, and prices after a cleared one. */
+export const finishSettings = (settings: GbfsSettings): GbfsSettings =>
+  finish(settings, settings.system.languages) as GbfsSettings;
 
 /** Returns a member of a JSON value by its path, such as `system.name` or `vehicleTypes.0.match`. */
 export const readPath = (value: unknown, path: string): unknown =>
