@@ -162,12 +162,24 @@ export function protectReadings(readings: readonly LinkedReading[]): LinkedReadi
   });
 }
 
-/** Groups that are merged field by field; the others are replaced as a whole. */
+/** Groups that are merged field by field. */
 const mergedGroups = ['location', 'status', 'electric', 'fleet', 'alarms'] as const;
 
-/** Merges two readings of the same vehicle and time; fields of the newer one win. */
+/** Joins two lists; elements of the newer one win. */
+function joinLists<Element>(
+  older: readonly Element[],
+  newer: readonly Element[],
+  keyOf: (element: Element) => string,
+): Element[] {
+  const keys = new Set(newer.map(keyOf));
+  return [...older.filter((element) => !keys.has(keyOf(element))), ...newer];
+}
+
+/** Merges two readings of the same vehicle and time; fields and elements of the newer one win, and frames as a whole. */
 function mergeFields(older: TelemetryReading, newer: TelemetryReading): TelemetryReading {
   const merged: TelemetryReading = { ...older, ...newer };
+  if (older.can && newer.can) merged.can = joinLists(older.can, newer.can, ({ key }) => key);
+  if (older.sensors && newer.sensors) merged.sensors = joinLists(older.sensors, newer.sensors, ({ name }) => name);
   for (const group of mergedGroups) {
     if (older[group] && newer[group]) Object.assign(merged, { [group]: { ...older[group], ...newer[group] } });
   }

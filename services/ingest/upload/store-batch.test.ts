@@ -69,6 +69,38 @@ describe('a batch of readings', () => {
     expect(await readings(vehicle)).toMatchObject([{ mileage: 2 }]);
   });
 
+  it('has the CAN and sensor values of all readings of a time, in one batch or several', async () => {
+    const datum = (key: string, value: string) => ({ key, value });
+    const first = { can: [datum('event', 'crash'), datum('rpm', '1')], sensors: [{ name: 'ble_1', data: [] }] };
+    const second = { can: [datum('rpm', '2'), datum('fuel', '3')], sensors: [{ name: 'ble_2', data: [] }] };
+    const receivedAtMs = Date.now();
+    const orders = [
+      [[first, second]],
+      [[first], [second]],
+      [[second], [first]],
+      [[first], [second], [first, second], [second]],
+    ];
+    for (const order of orders) {
+      const vehicle = await createVehicle(platform.db, application);
+      for (const batch of order) {
+        await storeReceived(
+          ...batch.map(
+            (one) => [receivedAtMs + (one === first ? 0 : 1), vehicle, { timestamp: day + 40, ...one }] as const,
+          ),
+        );
+      }
+      const { rows } = await sql`select can, sensors from reading where vehicle_id = ${Number(vehicle.id)}`.execute(
+        platform.db,
+      );
+      expect(rows).toEqual([
+        {
+          can: [datum('event', 'crash'), datum('rpm', '2'), datum('fuel', '3')],
+          sensors: [...first.sensors, ...second.sensors],
+        },
+      ]);
+    }
+  });
+
   it('keeps every value exactly, as an integer or as a double', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const value = (limit: number) =>

@@ -198,11 +198,16 @@ interface StoredValue {
   columns: readonly { name: string; type: string }[];
   /** SQL for the value in a row, in the unit of the interface. */
   of(row: string): string;
+  /** The member that identifies the elements of a list; other values are replaced as a whole. */
+  elementKey?: 'key' | 'name';
 }
 
 const plain = (type: string, ...names: string[]): StoredValue[] =>
   names.map((name) => ({ columns: [{ name, type }], of: (row) => `${row}.${name}` }));
 const doubles = (...names: string[]) => plain('double precision', ...names);
+
+const list = (name: string, elementKey: 'key' | 'name'): StoredValue[] =>
+  plain('jsonb', name).map((value) => ({ ...value, elementKey }));
 
 const scaled = (integer: string, double: string, unitsPerOne: number): StoredValue => ({
   columns: [
@@ -226,7 +231,9 @@ const readingValues: readonly StoredValue[] = [
   ...doubles('energy', 'max_energy', 'min_cell_voltage', 'max_cell_voltage'),
   ...doubles('temperature', 'min_cell_temperature', 'max_cell_temperature'),
   ...doubles('lifetime_power_use', 'lifetime_charge_power'),
-  ...plain('jsonb', 'can', 'sensors', 'fleet', 'alarms', 'frames', 'decoded_can'),
+  ...list('can', 'key'),
+  ...list('sensors', 'name'),
+  ...plain('jsonb', 'fleet', 'alarms', 'frames', 'decoded_can'),
   ...plain('bigint', 'sequence'),
 ];
 const readingColumns = readingValues.flatMap((value) => value.columns);
@@ -306,13 +313,30 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
+/** Builds SQL of the list of one row and of the elements of another that it lacks. */
+const joinedLists = (older: string, newer: string, elementKey: string): string => `(select coalesce(jsonb_agg(element
+    order by place), '[]') from jsonb_array_elements(${older}) with ordinality as older (element, place)
+  where not exists (select from jsonb_array_elements(${newer}) as newer (element)
+    where newer.element->>'${elementKey}' = older.element->>'${elementKey}')) || ${newer}`;
+
+/** Builds SQL that joins the lists of the incoming row and the stored one: elements received later win. */
+function mergedLists({ of, elementKey }: StoredValue & Required<Pick<StoredValue, 'elementKey'>>): string {
+  const [incoming, stored] = [of('excluded'), of('reading')];
+  return `case when ${incoming} is null or ${stored} is null or ${incoming} = ${stored}
+    then coalesce(${stored}, ${incoming})
+    when excluded.received_at >= reading.received_at then ${joinedLists(stored, incoming, elementKey)}
+    else ${joinedLists(incoming, stored, elementKey)} end`;
+}
+
 /**
  * Builds SQL that chooses between the incoming row and the stored one for a value: the one received later wins, and
- * null never replaces a value.
+ * null never replaces a value. Lists are joined.
  * @param of SQL for what is taken from a row: the value or one of its columns
  */
-const merged = (value: StoredValue, of: (row: string) => string): string =>
-  `case when case when excluded.received_at >= reading.received_at
+const merged = ({ elementKey, ...value }: StoredValue, of: (row: string) => string): string =>
+  elementKey !== undefined
+    ? mergedLists({ ...value, elementKey })
+    : `case when case when excluded.received_at >= reading.received_at
     then ${value.of('excluded')} is not null else ${value.of('reading')} is null end
   then ${of('excluded')} else ${of('reading')} end`;
 
