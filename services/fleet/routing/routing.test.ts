@@ -109,15 +109,21 @@ describe('a trip', () => {
     expect(bodies).toMatchObject([shapeAt(0, 60), shapeAt(100, 160), shapeAt(500, 560)]);
   });
 
-  it('is thinned to 300 positions, and snapped by OSRM in requests of at most 100', async () => {
-    const { platform, vehicle, snap, requestPaths } = await startRouting('osrm', () => osrmMatch);
+  it.each([
+    ['osrm', osrmMatch],
+    ['valhalla', valhallaTrip],
+  ] as const)('is thinned to 300 positions, and snapped by %s in requests of at most 100', async (kind, answer) => {
+    const { platform, vehicle, snap, requestPaths, bodies } = await startRouting(kind, () => answer);
     const tripId = await storeDrive(
       platform,
       vehicle,
       Array.from({ length: 900 }, (_, index) => index),
     );
     expect((await snap(tripId)).body.geometry.coordinates).toHaveLength(4);
-    const counts = requestPaths.map((path) => path.split('?')[0]?.split(';').length);
+    const counts =
+      kind === 'osrm'
+        ? requestPaths.map((path) => path.split('?')[0]?.split(';').length)
+        : bodies.map((body) => Object(body).shape.length);
     expect(counts).toEqual([100, 100, 100, 4]);
   });
 
