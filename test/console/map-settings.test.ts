@@ -34,6 +34,10 @@ describe.skipIf(!hasBrowser)('the settings of the map', () => {
     await page.getByLabel('PMTiles file').setInputFiles(file);
     await page.getByRole('button', { name: 'Upload' }).click();
     await page.getByRole('alert').getByText('is not a PMTiles file').waitFor();
+    await writeFile(file, '');
+    await page.getByLabel('PMTiles file').setInputFiles(file);
+    await page.getByRole('button', { name: 'Upload' }).click();
+    await page.getByRole('alert').getByText('size').waitFor();
     await writeFile(file, createPmtiles());
     await page.getByLabel('PMTiles file').setInputFiles(file);
     await page.getByRole('button', { name: 'Upload' }).click();

@@ -29,11 +29,13 @@ async function sendPart(query: URLSearchParams, body: Blob) {
 /** Sends a map file in parts. @param onProgress receives the share sent, from 0 to 1 @throws CallFailure */
 async function uploadMap(file: File, onProgress: (share: number) => void): Promise<void> {
   const upload = createId();
-  for (let offset = 0; offset < file.size; offset += partBytes) {
-    onProgress(offset / file.size);
+  let offset = 0;
+  do {
+    onProgress(offset / Math.max(1, file.size));
     const query = new URLSearchParams({ upload, offset: String(offset), size: String(file.size) });
     await answerOf(sendPart(query, file.slice(offset, offset + partBytes)));
-  }
+    offset += partBytes;
+  } while (offset < file.size);
 }
 
 type Settings = Schema<'MapSettings'>;
