@@ -130,10 +130,10 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.getByLabel('Name').fill('Starter battery');
     await page.getByLabel('Kind').selectOption('Low battery');
     await page.getByText('voltage in the CAN data').click();
-    await page.getByLabel('Voltage below, V').fill('11.8');
+    await page.getByLabel('Voltage below, V').fill('11.85');
     await page.getByLabel('Key of the CAN datum').fill('battery_volts');
     await save(page);
-    const volts = page.getByRole('listitem').filter({ hasText: 'battery_volts is below 11.8 V' });
+    const volts = page.getByRole('listitem').filter({ hasText: 'battery_volts is below 11.85 V' });
     await volts.waitFor();
     expect(await volts.count()).toBe(1);
     await page.context().close();

@@ -1,7 +1,8 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
-import { formatDuration, formatNumber, formatPercent, formatSpeed } from '../../texts/format.ts';
+import { formatDuration, formatNumber, formatPercent, formatShown, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { decimalsOfStep } from '../../texts/units.ts';
 import type { Alarm } from './alarm-data.ts';
 
 export type Rule = Schema<'AlarmRule'>;
@@ -31,6 +32,9 @@ export function valueText({ kind, value }: Alarm, rule: Rule | undefined): strin
   return rule?.parameters.belowVolts === undefined ? formatNumber(value, 1) : `${formatNumber(value, 1)} V`;
 }
 
+/** Formats a limit with the decimals that were typed. */
+const formatLimit = (value: number, unit: string): string => formatShown(value, unit, decimalsOfStep(value));
+
 /** Writes when a rule raises an alarm. */
 export function conditionText({ kind, parameters }: Rule, geofences: readonly Geofence[]): string {
   const { conditions: text, sides } = texts.value.alarmRules;
@@ -40,8 +44,8 @@ export function conditionText({ kind, parameters }: Rule, geofences: readonly Ge
       return text.silent(formatDuration(afterMinutes * 60));
     case 'low-battery':
       return belowPercent === undefined
-        ? text.volts(`${formatNumber(belowVolts, 1)} V`, canKey)
-        : text.percent(formatPercent(belowPercent));
+        ? text.volts(formatLimit(belowVolts, 'V'), canKey)
+        : text.percent(formatLimit(belowPercent, '%'));
     case 'geofence': {
       const name = geofences.find(({ id }) => id === parameters.geofenceId)?.name ?? '–';
       return text.geofence(sides[when], name);
