@@ -25,7 +25,7 @@ const sameAsEnglish: Partial<Record<Language, readonly string[]>> = {
     ...['Accident', 'Action', 'Altitude', 'Application', 'Applications', 'Attribution', 'Audit', 'Console'],
     ...['Description', 'Diesel', 'Distance', 'Exports', 'Format', 'Images', 'Interface', 'Latitude', 'Longitude'],
     ...['Mode', 'Note', 'Pause', 'Port', 'Propulsion', 'Satellites', 'Secret', 'Session', 'Sessions', 'Source'],
-    ...['Notifications', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
+    ...['Notification', 'Notifications', 'Sources', 'Style', 'Type', 'signal', 'test', 'version {version}'],
   ],
   it: [
     ...['Account', 'Audit', 'Chat', 'Console', 'Diesel', 'File', 'Gateway', 'Geofence', 'Host', 'Jamming', 'Link'],

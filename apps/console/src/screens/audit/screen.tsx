@@ -76,7 +76,7 @@ function actionText(action: string): string {
 }
 
 function AuditLine({ row }: { row: Row }) {
-  const isUsual = ['done', 'requested', 'acknowledged', 'unchanged'].includes(row.outcome);
+  const isUsual = ['done', 'requested', 'acknowledged', 'unchanged', 'verified'].includes(row.outcome);
   return (
     <li>
       <details class="audit-row">
