@@ -100,14 +100,15 @@ async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly nu
     select ${ruleId}, one from unnest(${[...vehicleIds]}::integer[]) as one on conflict do nothing`.execute(db);
 }
 
-/** Locks a rule. @returns also its vehicles and groups @throws Failure NOT_FOUND, also for one of another application */
+/** Locks a rule. @returns also its groups, and its vehicles without deleted ones, which stay until their purge @throws Failure NOT_FOUND, also for one of another application */
 export async function lockRule(db: Database, applicationId: number, id: string) {
   await raiseIngestBarrier(db);
   const row = await firstRow(
     db,
     sql<{ kind: AlarmKind; vehicleIds: number[] | null; groupIds: string[] | null }>`select kind,
         case when not all_vehicles then array(
-          select vehicle_id from alarm_rule_vehicle where rule_id = alarm_rule.id) end as "vehicleIds",
+          select vehicle.id from alarm_rule_vehicle as listed join vehicle on vehicle.id = listed.vehicle_id
+          where listed.rule_id = alarm_rule.id and vehicle.deleted_at is null) end as "vehicleIds",
         (select array_agg(group_id) from alarm_rule_group where rule_id = alarm_rule.id) as "groupIds"
       from alarm_rule where id = ${requireUuid(id)} and application_id = ${applicationId} and deleted_at is null
       for update`,

@@ -200,6 +200,16 @@ describe('alarm rules', () => {
     expect((await api.get(`/v1/x/alarms?ruleId=${id}&state=cleared`)).body.alarms).toMatchObject([{ id: ended }]);
   });
 
+  it('of a vehicle that was deleted can be changed and deleted', async () => {
+    const [one, deleted] = [await createVehicle(db, application), await createVehicle(db, application)];
+    const fields = { name: 'rule', kind: 'crash' };
+    const id = await createRule({ ...fields, vehicleIds: [one.id, deleted.id] });
+    const ofDeleted = await createRule({ ...fields, vehicleIds: [deleted.id] });
+    expect((await api.delete('/v1/vehicle', { id: deleted.id })).status).toBe(200);
+    expect((await api.put(`/v1/x/alarm-rules/${id}`, { ...fields, vehicleIds: [one.id] })).status).toBe(200);
+    expect((await api.delete(`/v1/x/alarm-rules/${ofDeleted}`)).status).toBe(200);
+  });
+
   it('for groups end the alarms of removed vehicles, and can be created only by applications', async () => {
     const [one, other] = [await createVehicle(db, application), await createVehicle(db, application)];
     const groupIds = [await createGroup(db, application, { vehicleIds: [one.id, other.id] })];
