@@ -1,4 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, globalAgent } from 'node:https';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts/commands';
 import type { FlespiCommand } from '@odograph/contracts/device-models';
 import { createLogger } from '@odograph/runtime/logger';
@@ -6,6 +16,7 @@ import { Counter } from '@odograph/runtime/metrics';
 import { Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { FlespiServer, notConnected } from '@odograph/simulator/flespi-server';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FlespiCommands, type FlespiCommandsOptions, sendToFlespi } from './flespi-commands.ts';
 
@@ -26,8 +37,11 @@ beforeEach(() => {
 });
 afterAll(() => flespi.stop());
 
-const send = (waitMs = 30_000, to = url) =>
-  sendToFlespi({ url: to, token: 'the token', ident: deviceId, command: command.flespi, timeoutSeconds: 10, waitMs });
+const send = (waitMs = 30_000, to = url, withinMs = 10_500) =>
+  sendToFlespi({
+    ...{ url: to, token: 'the token', ident: deviceId, command: command.flespi, waitMs },
+    expiresAtMs: Date.now() + withinMs,
+  });
 const errors = (reason: string) => ({ errors: [{ code: 2, reason }] });
 
 describe('the outcome of a request to flespi', () => {
@@ -80,7 +94,57 @@ describe('the outcome of a request to flespi', () => {
     flespi.script = (_call, response) => void response.destroy();
     expect(await send()).toMatchObject({ kind: 'unknown' });
     flespi.script = () => undefined;
-    expect(await send(50)).toEqual({ kind: 'unknown', reason: 'TimeoutError' });
+    expect(await send(50)).toEqual({ kind: 'unknown', reason: 'no answer in time' });
+  });
+});
+
+describe.runIf(hasOpenssl)('a connection to flespi that takes long', () => {
+  const bodies: string[] = [];
+  let slowUrl: string;
+  let stop: () => void = () => undefined;
+  /** Holds each connection for this long before the handshake of TLS. */
+  let heldMs = 0;
+
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flespi-'));
+    const [keyFile, file] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyFile];
+    execFileSync('openssl', ['req', '-x509', ...key, '-out', file, '-days', '1', ...subject], { stdio: 'ignore' });
+    const certificate = readFileSync(file);
+    const server = createHttpsServer({ key: readFileSync(keyFile), cert: certificate });
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      bodies.push(await text(request));
+      response.end(JSON.stringify({ result: [{ response: 'DOUT1:ON' }] }));
+    };
+    server.on('request', (request, response) => void answer(request, response));
+    const forward = async (socket: Socket): Promise<void> => {
+      socket.on('error', () => undefined);
+      await delay(heldMs);
+      const forwarded = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      forwarded.on('error', () => undefined);
+      socket.pipe(forwarded).pipe(socket);
+    };
+    const gate = createServer((socket) => void forward(socket));
+    await Promise.all([server, gate].map((one) => once(one.listen(0, '127.0.0.1'), 'listening')));
+    slowUrl = `https://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+    globalAgent.options.ca = certificate;
+    stop = () => {
+      delete globalAgent.options.ca;
+      server.closeAllConnections();
+      server.close();
+      gate.close();
+      rmSync(directory, { recursive: true });
+    };
+  });
+  afterAll(() => stop());
+
+  it('leaves flespi the time that is left then, and nothing is sent once that is over', async () => {
+    heldMs = 1500;
+    const [inTime, late] = await Promise.all([send(30_000, slowUrl, 4500), send(30_000, slowUrl, 1200)]);
+    expect(inTime).toEqual({ kind: 'answered', answer: 'DOUT1:ON' });
+    expect(late).toEqual({ kind: 'refused', reason: expect.stringContaining('nothing was sent') });
+    expect(bodies.map((body) => JSON.parse(body)[0].timeout)).toEqual([2]);
   });
 });
 

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts/commands';
 import type { FlespiCommand } from '@odograph/contracts/device-models';
@@ -77,15 +80,10 @@ export class FlespiCommands {
   ): Promise<void> {
     const { url, sealer } = this.#options;
     const token = sealer.open(source.sealedToken, sourceTokenContext(source.id)).toString();
-    const remainingMs = message.expiresAt * 1000 - Date.now();
-    const timeoutSeconds = Math.min(maxWaitSeconds, Math.floor(remainingMs / 1000));
-    if (timeoutSeconds < 1) {
-      this.#refuse(deviceId, message, 'less than a second is left to send the command');
-      return;
-    }
+    const expiresAtMs = message.expiresAt * 1000;
     const outcome = await sendToFlespi({
-      ...{ url, token, ident, command: command.flespi, timeoutSeconds },
-      waitMs: remainingMs + lateAnswerMs,
+      ...{ url, token, ident, command: command.flespi, expiresAtMs },
+      waitMs: Math.max(0, expiresAtMs - Date.now()) + lateAnswerMs,
     });
     if (outcome.kind === 'refused') this.#refuse(deviceId, message, outcome.reason);
     else if (outcome.kind === 'unknown') this.#leaveOpen('unanswered', deviceId, message, outcome.reason);
@@ -137,18 +135,17 @@ interface FlespiRequest {
   /** `configuration.ident` of the device at flespi. */
   readonly ident: string;
   readonly command: FlespiCommand['flespi'];
-  /** Time that flespi waits for the device, in seconds. */
-  readonly timeoutSeconds: number;
+  /** Wall-clock time after which the device must not get the command. */
+  readonly expiresAtMs: number;
   /** Time to wait for flespi's answer. */
   readonly waitMs: number;
 }
 
 const maximumAnswerBytes = 64 * 1024;
-/** Errors of connections that were never established, so that nothing was sent. */
-const notConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|SIGNATURE/;
 /** Reasons of flespi that leave open whether the device acted; "with timeout pending" names a command that was never delivered. */
 const leavesOpen = /timed out|timeout(?! pending)|no (response|answer|reply)|not (respond|answer|repl)/i;
+
+const tooLate: FlespiOutcome = { kind: 'refused', reason: 'less than a second is left to send the command' };
 
 /**
  * Sends a command in real time to a device that is connected to flespi and waits for the answer of the device (flespi's
@@ -156,34 +153,50 @@ const leavesOpen = /timed out|timeout(?! pending)|no (response|answer|reply)|not
  * are not queued: flespi does not deliver them later to a disconnected device. Never throws.
  */
 export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcome> {
-  const { url, token, ident, command, timeoutSeconds, waitMs } = request;
-  const selector = `configuration.ident=${encodeURIComponent(ident)}`;
+  const { url, token, ident, command, expiresAtMs, waitMs } = request;
+  const secondsLeft = () => Math.min(maxWaitSeconds, Math.floor((expiresAtMs - Date.now()) / 1000));
+  if (secondsLeft() < 1) return tooLate;
+  const target = new URL(`/gw/devices/configuration.ident=${encodeURIComponent(ident)}/commands`, url);
+  const post = (target.protocol === 'https:' ? requestHttps : requestHttp)(target, {
+    method: 'POST',
+    headers: { authorization: `FlespiToken ${token}`, 'content-type': 'application/json' },
+    signal: AbortSignal.timeout(waitMs),
+  });
+  const answered = once(post, 'response') as Promise<[IncomingMessage]>;
+  let isSent = false;
   try {
-    const response = await fetch(`${url}/gw/devices/${selector}/commands`, {
-      method: 'POST',
-      headers: { authorization: `FlespiToken ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify([{ ...command, timeout: timeoutSeconds }]),
-      // The token is for this address only.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(waitMs),
-    });
-    const text = await readText(response, maximumAnswerBytes);
+    await Promise.race([connection(post, AbortSignal.timeout(expiresAtMs - Date.now())), answered]);
+    // A connection may take seconds, which flespi must not wait for the device in addition.
+    const timeout = secondsLeft();
+    if (timeout < 1) return tooLate;
+    isSent = true;
+    post.end(JSON.stringify([{ ...command, timeout }]));
+    const [response] = await answered;
+    const text = await readText({ body: response }, maximumAnswerBytes);
     return text === undefined
       ? { kind: 'unknown', reason: 'the answer is too long' }
-      : readOutcome(response.status, text);
+      : readOutcome(response.statusCode ?? 0, text);
   } catch (error) {
     const reason = describeFailure(error);
-    return notConnected.test(reason)
-      ? { kind: 'refused', reason: `flespi cannot be reached (${reason}); nothing was sent` }
-      : { kind: 'unknown', reason };
+    return isSent
+      ? { kind: 'unknown', reason }
+      : { kind: 'refused', reason: `flespi cannot be reached (${reason}); nothing was sent` };
+  } finally {
+    if (!isSent) post.destroy();
   }
+}
+
+/** Waits until a request has its connection. @throws when it fails, and at the signal */
+async function connection(post: ClientRequest, signal: AbortSignal): Promise<void> {
+  const [socket] = await once(post, 'socket', { signal });
+  if (socket.connecting) await once(socket, post.protocol === 'https:' ? 'secureConnect' : 'connect', { signal });
 }
 
 /** Returns the code of a failed request, which holds no secret. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  const { cause } = error;
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : error.name;
+  if (error.name === 'AbortError') return 'no answer in time';
+  return 'code' in error ? String(error.code) : error.name;
 }
 
 interface FlespiAnswer {
