@@ -127,6 +127,27 @@ describe('chunks of readings', () => {
     }
   });
 
+  it('are left for the next run while a backup reads them, so that neither readers nor late readings wait for it', async () => {
+    await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+      values ('1951-03-10', 1, 1, 'test', now())`.execute(db);
+    const days = 70 * 365;
+    const isCompressed = async () => {
+      const { rows } = await sql<{ is_compressed: boolean }>`select is_compressed
+        from timescaledb_information.chunks where hypertable_name = 'reading' and range_start < '1952-01-01'`.execute(
+        db,
+      );
+      return rows[0]?.is_compressed;
+    };
+    const backup = await db.startTransaction().execute();
+    await sql`select from reading where time < '1952-01-01'`.execute(backup);
+    // The embedded engine has one session.
+    if (inject('isNativeDatabase')) await compressReadings(db, days);
+    await backup.commit().execute();
+    expect(await isCompressed()).toBe(false);
+    await compressReadings(db, days);
+    expect(await isCompressed()).toBe(true);
+  });
+
   it('are left for the next run when the service stops', async () => {
     await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
       values ('1971-03-10', 1, 1, 'test', now())`.execute(db);

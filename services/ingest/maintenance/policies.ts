@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { signInHasExpired } from '@odograph/database/accounts';
 import type { Database } from '@odograph/database/database';
 import { keptHours } from '@odograph/database/kept-answers';
+import { sqlState } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis, primariesOf } from '@odograph/runtime/redis';
@@ -10,8 +11,15 @@ import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /**
+ * A compressed chunk is truncated, which waits for everybody who reads it. Behind that, all who want to read it wait, and so
+ * do old readings.
+ */
+const chunkLockTimeout = '5s';
+const lockNotAvailable = '55P03';
+
+/**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
- * is compressed again.
+ * is compressed again. One that is being read for long, as by a backup, is left for the next run.
  * @returns the number of chunks
  */
 export async function compressReadings(db: Kysely<Tables>, afterDays: number, stopping?: AbortSignal): Promise<number> {
@@ -20,9 +28,13 @@ export async function compressReadings(db: Kysely<Tables>, afterDays: number, st
     order by 1`.execute(db);
   for (const { chunk } of rows) {
     if (stopping?.aborted) break;
-    await db.transaction().execute(async (transaction) => {
+    const compressing = db.transaction().execute(async (transaction) => {
+      await sql`set local lock_timeout = ${sql.lit(chunkLockTimeout)}`.execute(transaction);
       await excludeOldReadings(transaction);
       await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(transaction);
+    });
+    await compressing.catch((error: unknown) => {
+      if (sqlState(error) !== lockNotAvailable) throw error;
     });
   }
   return rows.length;
