@@ -11,11 +11,21 @@ import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /**
- * A compressed chunk is truncated, which waits for everybody who reads it. Behind that, all who want to read it wait, and so
- * do old readings.
+ * A compressed chunk is truncated, and an old one dropped, which waits for everybody who reads it. Behind that, all who want
+ * to read it wait, and so do old readings.
  */
 const chunkLockTimeout = '5s';
 const lockNotAvailable = '55P03';
+
+/** Returns undefined instead of failing because a chunk is being read for long, as by a backup. */
+async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (sqlState(error) !== lockNotAvailable) throw error;
+    return undefined;
+  }
+}
 
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
@@ -33,24 +43,24 @@ export async function compressReadings(db: Kysely<Tables>, afterDays: number, st
       await excludeOldReadings(transaction);
       await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(transaction);
     });
-    await compressing.catch((error: unknown) => {
-      if (sqlState(error) !== lockNotAvailable) throw error;
-    });
+    await unlessRead(compressing);
   }
   return rows.length;
 }
 
 /**
  * Drops chunks of readings older than `retentionDays`, and clears the end points of trips of that age: no position
- * outlives its retention. @returns the number of chunks
+ * outlives its retention. Chunks are left for the next run while one is being read for long, as by a backup.
+ * @returns the number of chunks
  */
 export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
   await sql`update trip set first_latitude = null, first_longitude = null, last_latitude = null, last_longitude = null
     where ended_at < now() - make_interval(days => ${retentionDays})
       and (first_latitude is not null or last_latitude is not null)`.execute(db);
-  const { rows } = await sql<{ count: number }>`
-    select drop_readings_older_than(make_interval(days => ${retentionDays})) as count`.execute(db);
-  return rows[0]?.count ?? 0;
+  const dropping = sql<{ count: number }>`
+    with bounded as materialized (select set_config('lock_timeout', ${chunkLockTimeout}, true))
+    select drop_readings_older_than(make_interval(days => ${retentionDays})) as count from bounded`.execute(db);
+  return (await unlessRead(dropping))?.rows[0]?.count ?? 0;
 }
 
 /** Retention of the change feed, of closed gaps and of the samples of the pipeline. */
