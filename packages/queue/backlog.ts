@@ -1,10 +1,13 @@
 import type { FailureReports } from '@odograph/runtime/background-failures';
+import { within } from '@odograph/runtime/clock';
 import type { Limits } from '@odograph/runtime/limits';
 import type { Gauge } from '@odograph/runtime/metrics';
 import { askPrimaries, isCluster, type Redis } from '@odograph/runtime/redis';
 import { countShardJobs } from './shards.ts';
 
 const pollMs = 500;
+/** After a fail-over of a cluster, ioredis may lose a command and never settle its promise. */
+const answerTimeoutMs = 5000;
 /** Redis memory that uploads may fill without `maxmemory`. */
 const defaultMaxBytes = 2 * 1024 ** 3;
 /**
@@ -73,7 +76,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs:
   const measureJobs = async (one: Countable): Promise<void> => {
     const { shard } = one;
     try {
-      jobsOf.set(shard, await countShardJobs(one));
+      jobsOf.set(shard, await within(answerTimeoutMs, countShardJobs(one)));
       unreachable.delete(shard);
     } catch (error) {
       if (!isCluster(redis)) throw error;
@@ -83,7 +86,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<{ backlogs:
     metrics.backlogJobs.set({ shard }, jobsOf.get(shard) ?? 0);
   };
   const measureMemory = async (): Promise<void> => {
-    ({ bytes, maxBytes, isLogWritten } = await readMemory(redis));
+    ({ bytes, maxBytes, isLogWritten } = await within(answerTimeoutMs, readMemory(redis)));
     metrics.backlogBytes.set({ server }, bytes);
   };
   const measure = async (): Promise<void> => {
