@@ -35,3 +35,9 @@ export async function shareIngestBarrier(db: Database): Promise<IngestVersions> 
 export async function raiseIngestBarrier(db: Database): Promise<void> {
   await sql`select raise_ingest_barrier()`.execute(db);
 }
+
+/**
+ * Key of the advisory lock that excludes transactions with old readings, which share it (services/ingest/pipeline). Take it
+ * before a chunk is locked for long: a transaction that waited for the chunk would share the barrier for as long.
+ */
+export const oldReadingsLock = 7_305_114_905;

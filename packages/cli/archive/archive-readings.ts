@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openConnection } from '@odograph/database/database';
+import { oldReadingsLock } from '@odograph/database/ingest-barrier';
 import type { ParquetColumn } from '@odograph/database/parquet';
 import type { Client } from 'pg';
 import { ArchiveFile, type Cell, verifyArchive } from './parquet.ts';
@@ -133,6 +134,7 @@ async function drop(client: Client, chunk: Chunk, sum: string): Promise<boolean>
   await client.query('begin');
   try {
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    await client.query('select pg_advisory_xact_lock($1)', [oldReadingsLock]);
     // Blocks late readings, but no reads.
     await client.query(`lock table ${chunk.relation} in share row exclusive mode`);
     const isSame = (await sumUp(client, chunk)) === sum;

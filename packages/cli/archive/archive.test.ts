@@ -6,11 +6,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
+import { oldReadingsLock } from '@odograph/database/ingest-barrier';
 import type { ParquetColumn } from '@odograph/database/parquet';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { createOwnDatabase } from '@odograph/testkit/global-setup';
 import { createTestDirectory, useDirectory } from '@odograph/testkit/scopes';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest';
@@ -102,6 +104,22 @@ describe('an archive', () => {
     const kept = await readRows();
     expect(kept.length).toBe(before.length - chunks.reduce((sum, { rows }) => sum + rows, 0));
     expect((await archive(store)).map(({ from }) => from.slice(0, 10))).toEqual(['2024-02-29']);
+  });
+
+  it('lets no late reading wait for a week that is being compared with its files', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded engine has one session');
+    const archiving = await db.transaction().execute(async (writer) => {
+      await sql`update reading set mileage = 1 where vehicle_id = ${vehicleId}::integer and time < '2024-03-07'`.execute(
+        writer,
+      );
+      const chunks = archive(openStore(directory, { AWS_REGION: '' }));
+      await waitForLock(writer);
+      // As ingest does; it postpones the reading then.
+      const { rows } = await sql`select pg_try_advisory_xact_lock_shared(${oldReadingsLock}) as admitted`.execute(db);
+      expect(rows).toEqual([{ admitted: false }]);
+      return [chunks];
+    });
+    await Promise.all(archiving);
   });
 
   it('drops nothing when a stored file differs from the written rows', async () => {
