@@ -194,6 +194,28 @@ describe('a back-channel logout', () => {
     expect((await other.show()).kind).toBe('operator');
   });
 
+  it('is accepted from a provider whose clock is up to 30 seconds ahead, until five minutes after its issue', async () => {
+    const id = randomUUID();
+    const { show } = await signIn(id, [viewers]);
+    for (const issuedAt of ['2 minutes', '-6 minutes']) {
+      expect((await logOut(await provider.signLogoutToken(logoutClaims({ sub: id }), issuedAt))).status).toBe(400);
+    }
+    expect((await show()).kind).toBe('operator');
+    expect((await logOut(await provider.signLogoutToken(logoutClaims({ sub: id }), '20 seconds'))).status).toBe(200);
+    expect((await show()).error).toBe('INVALID_TOKEN');
+  });
+
+  it('that failed can be repeated', async () => {
+    const id = randomUUID();
+    const { show } = await signIn(id, [viewers]);
+    const token = await provider.signLogoutToken(logoutClaims({ sub: id }));
+    await sql`alter table sign_in rename to unavailable`.execute(db);
+    expect((await logOut(token)).status).toBe(500);
+    await sql`alter table unavailable rename to sign_in`.execute(db);
+    expect((await logOut(token)).status).toBe(200);
+    expect((await show()).error).toBe('INVALID_TOKEN');
+  });
+
   it('is rejected without a required claim, and when replayed', async () => {
     const id = randomUUID();
     const { show } = await signIn(id, [viewers]);

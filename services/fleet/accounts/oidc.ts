@@ -17,6 +17,8 @@ const stateCookie = 'odograph_oidc';
 const signInSeconds = 600;
 /** Logout tokens are short-lived (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
 const maxLogoutTokenSeconds = 300;
+/** The clock of a provider may be ahead; ID tokens are accepted within the same time. */
+const clockToleranceSeconds = 30;
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** The state of a sign-in in progress, stored in Redis. */
@@ -178,15 +180,15 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
     keys ??= createRemoteJWKSet(new URL(jwks_uri ?? ''));
     const { payload } = await jwtVerify(token, keys, {
       ...{ issuer: provider.issuer, audience: provider.clientId, requiredClaims: ['jti', 'iat'] },
-      maxTokenAge: maxLogoutTokenSeconds,
+      ...{ maxTokenAge: maxLogoutTokenSeconds, clockTolerance: clockToleranceSeconds },
     });
     const { sub, sid, jti = '', nonce, events } = payload;
     if (!(logoutEvent in Object(events)) || nonce !== undefined) throw new Error('not a logout token');
     if (sub === undefined && typeof sid !== 'string') throw new Error('the logout token has neither sub nor sid');
     const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(`${provider.issuer} ${jti}`).toString('base64url')}`;
-    const isFirst = await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds, 'NX');
-    if (isFirst === null) throw new Error('the logout token was replayed');
+    if ((await redis.exists(key)) === 1) throw new Error('the logout token was replayed');
     return {
+      key,
       ...(typeof sid === 'string' && { sid }),
       ...(sub !== undefined && { subject: `${provider.issuer} ${sub}` }),
     };
@@ -197,11 +199,13 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
     );
     scope.post(`${provider.path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
       const token = String(Object(request.body).logout_token ?? '');
-      const ended = await verify(token).catch((err: unknown) => {
+      const { key, ...ended } = await verify(token).catch((err: unknown) => {
         request.log.warn({ reason: reasonOf(err) }, 'logout token rejected');
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
       });
       await endIdentitySessions(db, provider.issuer, ended);
+      // Afterwards, so that the provider can repeat a logout that failed.
+      await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds);
       return {};
     });
   });

@@ -69,10 +69,10 @@ export async function startProvider(
       current = id;
     },
     /** Signs a logout token with the key of the provider. */
-    signLogoutToken: (claims: Record<string, unknown>) =>
+    signLogoutToken: (claims: Record<string, unknown>, issuedAt = '0 seconds') =>
       new SignJWT({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} }, ...claims })
         .setProtectedHeader({ alg: 'RS256', kid: 'test', typ: 'logout+jwt' })
-        .setIssuedAt()
+        .setIssuedAt(issuedAt)
         .sign(privateKey),
   };
 }
