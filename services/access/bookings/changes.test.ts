@@ -170,6 +170,20 @@ describe('DELETE /v1/booking/{id}', () => {
   });
 });
 
+it('a booking is not postponed once its vehicle was used', async () => {
+  const { bookingId } = await book(access.api, access.vehicle, { ...floating(), until: inMinutes(60) });
+  const path = `/v1/booking/${bookingId}`;
+  const from = inMinutes(1);
+  expect((await access.api.put(path, { from: inMinutes(0) })).status).toBe(200);
+  await age(access, bookingId, 20);
+  await report(15, { ignition: true, movement: true });
+  const before = (await access.api.get(path)).body;
+  const refused = await access.api.put(path, { from });
+  expect([...answerOf(refused), refused.body.field]).toEqual([400, 'INVALID_INTERVAL', 'from']);
+  expect((await access.api.get(path)).body).toEqual(before);
+  expect((await access.api.put(path, { from: before.from, until: inMinutes(90) })).status).toBe(200);
+});
+
 const grantedUser = () => access.createUser('driver');
 
 it('a booking is not found once its vehicle is deleted', async () => {

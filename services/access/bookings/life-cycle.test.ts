@@ -84,12 +84,17 @@ function create(model: Model, { vehicle, isFreeFloating, from, until }: Extract<
   return failure;
 }
 
+function wasDriven(model: Model, { vehicle, from }: ModelBooking): boolean {
+  return model.drives.some((drive) => drive.vehicle === vehicle && drive.at >= from);
+}
+
 function update(model: Model, booking: ModelBooking, { from, until }: Extract<Step, { kind: 'update' }>) {
   if (isOver(model, booking)) return 'BOOKING_EXPIRED';
   const wanted = { ...booking };
   if (from !== undefined) wanted.from = model.now + from;
   if (until !== undefined) wanted.until = model.now + until;
-  const failure = place(model, wanted, booking);
+  const isPostponed = booking.from <= model.now && wanted.from > booking.from;
+  const failure = isPostponed && wasDriven(model, booking) ? 'INVALID_INTERVAL' : place(model, wanted, booking);
   if (failure === undefined) Object.assign(booking, wanted);
   return failure;
 }
@@ -102,9 +107,8 @@ function stop(model: Model, booking: ModelBooking): string | undefined {
 }
 
 function remove(model: Model, booking: ModelBooking): string | undefined {
-  const { vehicle, isFreeFloating, from } = booking;
-  const wasDriven = model.drives.some((drive) => drive.vehicle === vehicle && drive.at >= from);
-  const isEarly = isFreeFloating && model.now - from <= 10 && !wasDriven;
+  const { isFreeFloating, from } = booking;
+  const isEarly = isFreeFloating && model.now - from <= 10 && !wasDriven(model, booking);
   if (isOver(model, booking) || (from <= model.now && !isEarly)) return 'BOOKING_EXPIRED';
   booking.isDeleted = true;
   return undefined;

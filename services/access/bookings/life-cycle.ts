@@ -121,6 +121,21 @@ export interface BookingChange {
   readonly until: Date | undefined;
 }
 
+async function wasUsed(db: Database, { vehicleId, from }: queries.Booking): Promise<boolean> {
+  const { observed, before } = await queries.observe(db, vehicleId, from);
+  return rules.wasMoved(observed, before);
+}
+
+/**
+ * Postponed, a booking whose vehicle was used would no longer say who used it, and could be deleted.
+ * @throws Failure INVALID_INTERVAL
+ */
+async function requirePostponable(db: Database, booking: queries.Booking, from: Date, now: Date): Promise<void> {
+  if (rules.stateAt(booking, now) === 'PLANNED' || from <= booking.from || !(await wasUsed(db, booking))) return;
+  const message = 'from cannot be postponed: the vehicle was used since the start of the booking';
+  throw new Failure('INVALID_INTERVAL', message, { field: 'from' });
+}
+
 /**
  * Changes the interval of a booking, which replaces its authorization.
  * @throws Failure NOT_FOUND, BOOKING_EXPIRED, INVALID_INTERVAL, VEHICLE_ARCHIVED, NO_DEVICE, VEHICLE_NOT_AVAILABLE
@@ -135,6 +150,7 @@ export async function updateBooking(
   rules.requireUnfinished(booking, context.now);
   const interval = { from: change.from ?? booking.from, until: change.until ?? booking.until };
   rules.requireInterval(booking.type, interval, context.now, booking.from);
+  await requirePostponable(db, booking, interval.from, context.now);
   requireBookable(vehicle);
   const authorized = { vehicleId: booking.vehicleId, driverId: booking.userId, interval };
   const issued = await reissue(db, issuer, booking.authorizationId, authorized, context);
@@ -157,12 +173,6 @@ export async function stopBooking(db: Database, context: RequestContext, id: str
   await audit(db, context, 'stop', booking);
 }
 
-async function isUnused(db: Database, booking: queries.Booking, now: Date): Promise<boolean> {
-  if (!rules.isEarly(booking, now)) return false;
-  const { observed, before } = await queries.observe(db, booking.vehicleId, booking.from);
-  return !rules.wasMoved(observed, before);
-}
-
 /**
  * Deletes a booking that has not started, or a free-floating one of the last 10 minutes whose vehicle was not moved.
  * @throws Failure NOT_FOUND, BOOKING_EXPIRED for any other
@@ -170,7 +180,8 @@ async function isUnused(db: Database, booking: queries.Booking, now: Date): Prom
 export async function deleteBooking(db: Database, context: RequestContext, id: string): Promise<void> {
   const { booking } = await queries.lockBooking(db, context.caller, id);
   const state = rules.stateAt(booking, context.now);
-  const isDeletable = state === 'PLANNED' || (state === 'ACTIVE' && (await isUnused(db, booking, context.now)));
+  const isDeletable =
+    state === 'PLANNED' || (state === 'ACTIVE' && rules.isEarly(booking, context.now) && !(await wasUsed(db, booking)));
   if (!isDeletable) throw new Failure('BOOKING_EXPIRED', 'the booking has started', { deleted: false });
   await queries.markDeleted(db, id, context.now);
   await revoke(db, booking.authorizationId, context);
