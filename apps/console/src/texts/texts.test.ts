@@ -112,6 +112,16 @@ describe.each(Object.keys(languages) as Language[])('the texts in %s', (code) =>
     expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
   });
 
+  it('ask no question that the button which only closes the dialog seems to answer', () => {
+    const stem =
+      own
+        .find(([key]) => key === 'cancel')?.[1]
+        .slice(0, 5)
+        .toLowerCase() ?? '';
+    const questions = own.filter(([, text]) => text.includes('?'));
+    expect(questions.filter(([, text]) => text.toLowerCase().includes(stem))).toEqual([]);
+  });
+
   it.skipIf(code === 'en')(
     'are complete, translated and of a fitting length, unless the language is in preparation',
     () => {
