@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { closePages, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { closePages, findOverflow, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, openAs, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -102,6 +102,18 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
       .click();
     const slider = page.getByRole('slider');
     await expect.poll(() => slider.inputValue()).toBe(String(Math.floor(raisedAt.getTime() / 1000)));
+    await page.context().close();
+  });
+
+  it('a time of another year does not cover the course of its alarm', async () => {
+    const ruleId = await createRule({ name: 'Last year', kind: 'crash', vehicleIds: [fleet.parked.id] });
+    await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
+      select ${fleet.application.id}, ${ruleId}, ${Number(fleet.parked.id)}, 'crash', at, at
+      from (select now() - interval '400 days' as at) as one`.execute(platform.db);
+    const { page } = await open('/alarms');
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByText('Last year').waitFor();
+    expect(await findOverflow(page)).toEqual([]);
     await page.context().close();
   });
 
