@@ -191,6 +191,27 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
+  it('a start in the hour that is repeated when the clocks go back stays when the end is changed', async () => {
+    const id = await createBookable('BK-450-DT');
+    // 02:30 in Paris, for the second time.
+    const interval = { from: '2027-10-31T01:30:00.000Z', until: '2027-10-31T06:00:00.000Z' };
+    const body = { ...interval, type: 'BOOKING', driver: 'driver-23' };
+    const { bookingId } = (await api.post(`/v1/vehicle/${id}/booking`, body)).body;
+    const { page } = await setup.open(`/bookings?vehicle=${id}&days=1&from=2027-10-31`, operator);
+    await page.getByRole('button', { name: /BK-450-DT, driver-23/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/02:30:00 CET/).waitFor();
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('End').fill('2027-10-31T10:00');
+    await save(page);
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await api.get(`/v1/booking/${bookingId}`)).body).toMatchObject({
+      from: interval.from,
+      until: '2027-10-31T09:00:00.000Z',
+    });
+    await page.context().close();
+  });
+
   it('the end of a free-floating booking cannot be emptied, since the platform does not remove it', async () => {
     const id = await createBookable('BK-500-EE');
     const body = { from: inHours(1), until: inHours(3), type: 'FREE_FLOATING', driver: 'driver-22' };
