@@ -2,6 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { AlarmsGroup, ElectricGroup, FleetGroup, StatusGroup } from '@odograph/contracts/telemetry';
 import { isoMicroseconds, type Microseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import { seesAuthorization } from '@odograph/database/bookings';
 import type { Database } from '@odograph/database/database';
 import { latestMembers, privacyIsOn } from '@odograph/database/reading-json';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
@@ -62,7 +63,9 @@ const fleetFields = {
   RemainingRange: number('km'),
   privacy: truth('location privacy is on'),
   position: Type.Optional(Position),
-  authorizations: Type.Array(Authorization, { description: 'Bluetooth authorizations that are current' }),
+  authorizations: Type.Array(Authorization, {
+    description: 'Bluetooth authorizations that are current; of a user who does not manage the vehicle, its own',
+  }),
   scenarii: exactly('Scenarii', {
     gps_jamming: Scenario,
     gnss_jamming: Scenario,
@@ -299,13 +302,13 @@ async function findSpeed(db: Database, vehicleId: number, row: SpeedRow): Promis
   return rows[0]?.speed ?? lastKnown;
 }
 
-/** Authorizations that are current; a suspended one is included. */
-const authorizations = sql`(select coalesce(json_agg(json_build_object('authorizationId', granted.id,
-    'userId', granted.driver_id, 'from', granted.valid_from, 'until', granted.valid_until)
-    order by granted.valid_from, granted.id), '[]')
-  from bluetooth_authorization as granted
-  where granted.vehicle_id = vehicle.id and granted.revoked_at is null
-    and granted.valid_from <= now() and granted.valid_until > now())`;
+/** Authorizations that are current and that the caller may see; a suspended one is included. */
+const authorizations = (caller: Caller) => sql`(select coalesce(json_agg(json_build_object('authorizationId', held.id,
+    'userId', held.driver_id, 'from', held.valid_from, 'until', held.valid_until)
+    order by held.valid_from, held.id), '[]')
+  from bluetooth_authorization as held
+  where held.vehicle_id = vehicle.id and held.revoked_at is null
+    and held.valid_from <= now() and held.valid_until > now() and ${seesAuthorization(caller)})`;
 
 interface FactsRow
   extends PositionRow,
@@ -324,12 +327,12 @@ const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id
  * Finds what the fleet status of a vehicle is made of; undefined when no device is linked to it, or one that never reported:
  * the vehicle has no reading since the link.
  */
-export async function findFleetFacts(db: Database, vehicleId: number): Promise<FleetFacts | undefined> {
+export async function findFleetFacts(db: Database, caller: Caller, vehicleId: number): Promise<FleetFacts | undefined> {
   const { rows } = await sql<FactsRow>`
     select coalesce(fleet, '{}') as fleet, coalesce(alarms, '{}') as alarms, coalesce(status, '{}') as status,
       coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "fleetIsNewer",
       ${speedColumns}, ${positionColumns}, ${isPrivate} as privacy, device_model.scenarii,
-      ${authorizations} as authorizations, vehicle_latest.received_at,
+      ${authorizations(caller)} as authorizations, vehicle_latest.received_at,
       ${states} as state
     ${source} where vehicle.id = ${vehicleId} and device_link.period @> vehicle_latest.time`.execute(db);
   const [row] = rows;

@@ -1,4 +1,4 @@
-import { createDevice, type TestVehicle, updateVehicle } from '@odograph/testkit/fixtures';
+import { createDevice, createUser, type TestVehicle, updateVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Value from 'typebox/value';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -148,6 +148,28 @@ describe('GET /v1/vehicle/status', () => {
     });
     const { from, until } = authorizations[0] ?? { from: '', until: '' };
     expect(Date.parse(until) - Date.parse(from)).toBe(3 * 3_600_000);
+  });
+
+  it('lists to a user only its own authorizations, to a manager all', async () => {
+    await storeLatest(platform.db, vehicle.id, time, {});
+    const [driver, viewer, manager] = await Promise.all(
+      (['driver', 'viewer', 'manager'] as const).map((role) =>
+        createUser(platform.db, application, { vehicleIds: [vehicle.id], role }),
+      ),
+    );
+    const drivers = ['another-driver', driver?.username.toUpperCase() ?? ''];
+    await sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until)
+      select ${Number(vehicle.id)}, driver, 'DRIVE', now() - interval '1 hour', now() + interval '1 hour'
+      from unnest(${drivers}::text[]) as driver`.execute(platform.db);
+    const listed = async (path: string, token = '') => {
+      const { body } = await (token === '' ? client : platform.as(token)).get(path);
+      return body.authorizations.map(({ userId }: { userId: string }) => userId).sort();
+    };
+    for (const path of [byId(), combinedPath()]) {
+      for (const all of [undefined, manager?.token]) expect(await listed(path, all)).toEqual([...drivers].sort());
+      expect(await listed(path, driver?.token)).toEqual(drivers.slice(1));
+      expect(await listed(path, viewer?.token)).toEqual([]);
+    }
   });
 
   it('finds a vehicle by its plate in any notation', async () => {

@@ -51,30 +51,30 @@ async function findByQuery(db: Database, caller: Caller, query: Static<typeof Ve
   throw invalidParameter('vehicleId', 'or plate is missing');
 }
 
-async function writeFleet(db: Database, vehicleId: number): Promise<string> {
-  const facts = await findFleetFacts(db, vehicleId);
+async function writeFleet(db: Database, caller: Caller, vehicleId: number): Promise<string> {
+  const facts = await findFleetFacts(db, caller, vehicleId);
   if (!facts) throw new Failure('COMMUNICATION_FAILED', 'no device is linked to the vehicle, or it never reported');
   return JSON.stringify(fleetStatus(facts));
 }
 
-async function writeDynamic(db: Database, vehicleId: number): Promise<string> {
+async function writeDynamic(db: Database, _caller: Caller, vehicleId: number): Promise<string> {
   const latest = await findLatestReading(db, vehicleId);
   if (!latest) throw new Failure('NO_DATA');
   return `{${latest.members},"state":${JSON.stringify(latest.state)}}`;
 }
 
 /** Without a linked device the latest reading stays readable, and the fleet keys are left out. */
-async function writeCombined(db: Database, vehicleId: number): Promise<string> {
+async function writeCombined(db: Database, caller: Caller, vehicleId: number): Promise<string> {
   const latest = await findLatestReading(db, vehicleId);
   if (!latest) throw new Failure('COMMUNICATION_FAILED', 'the vehicle never reported');
-  const facts = await findFleetFacts(db, vehicleId);
+  const facts = await findFleetFacts(db, caller, vehicleId);
   const state = { ...latest.state, ...fleetState(latest.state) };
   const own = JSON.stringify({ ...(facts && fleetStatus(facts)), state });
   return `{${latest.members},${own.slice(1)}`;
 }
 
 /** Writes the latest status of a vehicle as JSON text, in each shape of GET /v1/vehicle/{id}/status. */
-const writeStatus: Readonly<Record<View, (db: Database, vehicleId: number) => Promise<string>>> = {
+const writeStatus: Readonly<Record<View, (db: Database, caller: Caller, vehicleId: number) => Promise<string>>> = {
   dynamic: writeDynamic,
   fleet: writeFleet,
   combined: writeCombined,
@@ -102,7 +102,7 @@ function addStatusRoutes(http: Http, db: Database, addresses: Addresses): void {
       },
     },
     async ({ caller, query }, reply) =>
-      sendJson(reply, await writeStatus.fleet(db, await findByQuery(db, caller, query))),
+      sendJson(reply, await writeStatus.fleet(db, caller, await findByQuery(db, caller, query))),
   );
 
   http.get(
@@ -130,7 +130,7 @@ function addStatusRoutes(http: Http, db: Database, addresses: Addresses): void {
     async ({ caller, params, query }, reply) => {
       const vehicleId = await findVehicleId(db, caller, params.id);
       const shape = chooseView(query.view, undefined, await findConfiguredView(db, caller));
-      const text = await writeStatus[shape](db, vehicleId);
+      const text = await writeStatus[shape](db, caller, vehicleId);
       if (!query.address) return sendJson(reply, text);
       const status = JSON.parse(text) as Partial<Record<'location' | 'position', Position>>;
       await addresses.addTo(db, [
