@@ -81,6 +81,24 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
+  it('a dialog keeps what was typed when a person clicks its edge or selects text, and closes by a click outside', async () => {
+    const { page } = await setup.open('/bookings', operator);
+    await page.getByRole('button', { name: 'New booking', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const driver = dialog.getByLabel('Driver');
+    await driver.fill('driver-16');
+    await dialog.click({ position: { x: 6, y: 6 } });
+    const { x = 0, y = 0 } = (await driver.boundingBox()) ?? {};
+    await page.mouse.move(x + 60, y + 10);
+    await page.mouse.down();
+    await page.mouse.move(20, y + 10);
+    await page.mouse.up();
+    expect(await driver.inputValue()).toBe('driver-16');
+    await page.mouse.click(20, y + 10);
+    await dialog.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   it('the calendar of a group shows its vehicles, booked or free, and no others', async () => {
     const [booked, free, outside] = [
       await createBookable('BK-151-GR'),

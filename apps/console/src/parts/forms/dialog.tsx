@@ -16,6 +16,7 @@ interface DialogOptions {
 /** A dialog over the page; Escape and a click outside close it. */
 export function Dialog({ title, children, onClose }: DialogOptions) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isPressedOutside = useRef(false);
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -25,8 +26,13 @@ export function Dialog({ title, children, onClose }: DialogOptions) {
       ref={dialog}
       aria-labelledby={id}
       onClose={onClose}
+      onMouseDown={({ clientX, clientY, currentTarget }) => {
+        const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+        isPressedOutside.current = clientX < left || clientX > right || clientY < top || clientY > bottom;
+      }}
       onClick={({ target }) => {
-        if (target === dialog.current) dialog.current?.close();
+        // A click also ends a selection of text that began inside; the dialog is the target at its own edge, too.
+        if (isPressedOutside.current && target === dialog.current) dialog.current?.close();
       }}
     >
       <h2 id={id}>{title}</h2>
