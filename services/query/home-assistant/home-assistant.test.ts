@@ -1,6 +1,5 @@
-import { on, once } from 'node:events';
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { changesKey } from '@odograph/contracts/events';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Server as RedisServer } from '@odograph/runtime/redis';
@@ -21,6 +20,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
+import { untilReaderWaits } from '../shared/change-reader.fixture.ts';
 
 let platform: TestPlatform | undefined;
 let application: TestApplication;
@@ -83,16 +83,6 @@ async function change(id: string, work: () => Promise<unknown>): Promise<void> {
   const logger = createLogger('silent');
   const host = { config: shared.config, metrics: shared.metrics, logger, onStop: () => undefined };
   await new ChangeAnnouncer(redis, host).announce({ vehicleIds: [Number(id)] });
-}
-
-/** Resolves when the platform waits in Redis for changes. */
-async function untilItWaits(): Promise<void> {
-  const monitor = await (redis as RedisServer).monitor();
-  const key = changesKey(shared.config.QUEUE_PREFIX);
-  for await (const [, [command, ...parameters]] of on(monitor, 'monitor')) {
-    if (command === 'xread' && parameters.includes(key)) break;
-  }
-  monitor.disconnect();
 }
 
 const shared = await usePlatform([]);
@@ -161,7 +151,7 @@ describe('Home Assistant', () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { electric: { soc: 55 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
-    await untilItWaits();
+    await untilReaderWaits(redis as RedisServer, shared.config.QUEUE_PREFIX);
     heard.clear();
     await homeAssistant.publishAsync('homeassistant/status', 'online');
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connectRedis, neverRepeated, type Redis } from '@odograph/runtime/redis';
 import { ChangeReader, type RecentChanges } from '../shared/change-reader.ts';
 import { repeat } from '../shared/repeat.ts';
 import { LiveFleet, type VehicleChange } from './live-fleet.ts';
@@ -110,7 +110,8 @@ export class LiveUpdates {
 
   constructor(options: LiveUpdatesOptions) {
     this.#options = options;
-    this.#redis = connectRedis(options.redisUrl, options.logger);
+    // A read that waited for Redis to return would keep the fleet from being read meanwhile.
+    this.#redis = connectRedis(options.redisUrl, options.logger, neverRepeated);
     this.#reader = new ChangeReader(this.#redis, options.prefix);
     this.loaded = this.#load();
     this.#running = this.loaded.then(
