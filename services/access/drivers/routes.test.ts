@@ -187,13 +187,14 @@ describe('DELETE /v1/user/{userid}', () => {
     expect(await idsOf(ofDriver('scheduled'))).toEqual([kept]);
   });
 
-  it('also revokes a concurrent replacement', async () => {
+  it.each(['scheduled', 'expired'])('also revokes a concurrent replacement of one that is %s', async (category) => {
     const vehicle = await newVehicle();
     const id = await issue(vehicle, 5);
+    if (category === 'expired') await expire(id);
     await unlinkDevice(access.platform.db, vehicle.deviceId);
     const { replacementId, pending } = await access.platform.db.transaction().execute(async (trx) => {
       const replaced = await lockAuthorization(trx, { applicationId: access.application.id }, id);
-      const replacement = { ...replaced, id: randomUUID() };
+      const replacement = { ...replaced, id: randomUUID(), until: new Date(inMinutes(60)) };
       await insertAuthorization(trx, replacement, null, new Date());
       await markRevoked(trx, id, new Date(), replacement.id);
       const deletion = deleteDriver();

@@ -86,8 +86,7 @@ async function revokeAuthorizations(db: Database, caller: Caller, driverId: stri
   const isRevocable = sql`${isOfDriver(caller, driverId)} and grant_.revoked_at is null and ${isVisibleTo(caller)}`;
   // A concurrent update holds the vehicle, and its replacement is visible only to a statement that starts after the lock.
   await sql`select from vehicle where id in (
-      select vehicle.id from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id where ${isRevocable}
-        and grant_.valid_until > ${now})
+      select vehicle.id from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id where ${isRevocable})
     order by id for no key update`.execute(db);
   const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean; permitted: boolean }>`
     select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired,
