@@ -10,6 +10,7 @@ select pg_advisory_xact_lock(7305114904);
 do $$
 declare
   service text;
+  lock regprocedure;
 begin
   foreach service in array array['broker', 'gateway', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console', 'events'] loop
     begin
@@ -23,6 +24,11 @@ begin
     execute format('grant select on migration to %I', 'odograph_' || service);
     -- and that it is whole
     execute format('grant execute on function find_database_faults(), recognize_database(), assign_cell(integer) to %I', 'odograph_' || service);
+    -- advisory locks: everyone may take them until `odograph reports create` takes this from everyone else
+    for lock in select oid from pg_proc where proname ~ '^pg_(try_)?advisory_'
+        and has_function_privilege(oid, 'execute with grant option') loop
+      execute format('grant execute on function %s to %I', lock, 'odograph_' || service);
+    end loop;
   end loop;
 end $$;
 revoke create on schema public from public;
@@ -121,7 +127,7 @@ grant select, update on reading_settlement to odograph_ingest;
 grant select on alarm_rule, geofence to odograph_ingest;
 -- the databases that frames are decoded by, and the progress of decoding stored ones again
 grant select on can_database to odograph_ingest;
-grant select, update on can_redecoding to odograph_ingest;
+grant select, update, delete on can_redecoding to odograph_ingest;
 grant select, delete on alarm_rule_vehicle, mileage_entry, sent_report_vehicle to odograph_ingest;
 grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
@@ -151,6 +157,10 @@ grant select, insert, update, delete on application, user_account, session, acce
 grant select, insert, update on source to odograph_fleet;
 grant select, insert, update, delete on gbfs_system, share, place_address to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
+-- what ends with a user
+grant update (stopped_at, ends_at) on booking to odograph_fleet;
+grant update (revoked_at) on bluetooth_authorization to odograph_fleet;
+grant select (device_id, list_version), update (list_version) on device_key to odograph_fleet;
 grant select (device_id, resolved_at, is_partial) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
 grant select, insert, update on alarm_rule to odograph_fleet;
@@ -173,8 +183,9 @@ call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha
 call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256,claim_code_sha256}');
 grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
 grant select on vehicle, device_link, device_model, reading, reading_in_units to odograph_access;
--- a booking locks its vehicle, and `select … for update` requires the privilege to update a column
-grant update (created_at) on vehicle to odograph_access;
+-- a booking locks its vehicle, and the first key of a device locks the device; `select … for update` requires the privilege to
+-- update a column
+grant update (created_at) on vehicle, device to odograph_access;
 
 -- registration: registration records and their sources
 grant select, insert, update, delete on registration_record, registration_import, registration_import_fault,

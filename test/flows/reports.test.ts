@@ -6,9 +6,12 @@ import {
   findExcessRights,
   rotateReportLogin,
 } from '@odograph/cli/installation/report-logins';
-import type { Database } from '@odograph/database/database';
+import { type Database, openDatabase } from '@odograph/database/database';
 import { queryService } from '@odograph/query/service';
+import { serviceDatabaseNames } from '@odograph/runtime/settings';
+import { applyDatabaseRoles } from '@odograph/testkit/database-roles';
 import { createApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createOwnDatabase } from '@odograph/testkit/global-setup';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { Client } from 'pg';
@@ -232,6 +235,32 @@ describe('a report login', () => {
 });
 
 describe.skipIf(!isNative)('a report login at a server', () => {
+  it('takes no function from the services, whether their roles are created before or after it', async () => {
+    const database = await createOwnDatabase('reports');
+    const own = openDatabase({ url: database.url, name: 'test', size: 1 });
+    const findLocked = async () => {
+      const { rows } = await sql`select rolname, proname from pg_roles cross join pg_proc
+        where rolname = any(${Object.keys(serviceDatabaseNames).map((service) => `odograph_${service}`)})
+          and proname ~ '^pg_(try_)?advisory_' and not has_function_privilege(rolname, pg_proc.oid, 'execute')`.execute(
+        own,
+      );
+      return rows;
+    };
+    try {
+      // As an owner who is no superuser leaves it.
+      await sql`revoke execute on function pg_try_advisory_lock(integer, integer) from odograph_ingest`.execute(own);
+      logins.push((await createReportLogin(own, undefined)).login);
+      expect(await findLocked()).toEqual([]);
+      await sql`revoke execute on function pg_try_advisory_lock(integer, integer) from odograph_ingest`.execute(own);
+      expect(await findLocked()).toHaveLength(1);
+      await applyDatabaseRoles(database.url);
+      expect(await findLocked()).toEqual([]);
+    } finally {
+      await own.destroy();
+      await database.drop();
+    }
+  });
+
   const connect = async (user: string, secret: string) => {
     const url = new URL(platform.config.DATABASE_URL);
     url.username = user;

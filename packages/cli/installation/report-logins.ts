@@ -43,19 +43,27 @@ const temporaryFiles = 'temp_file_limit=2GB';
 const closedFunctions = `select oid::regprocedure as signature from pg_proc
   where proname ~ '^pg_(try_)?advisory_' or proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message', 'add_job')`;
 
-/** Takes from everyone what a reader of reports could disturb the platform with; the owner of the tables keeps it. */
+/**
+ * Takes from everyone what a reader of reports could disturb the platform with. The owner of the tables keeps it, and the roles of
+ * services, which infra/database-roles.sql lets read the table migration, keep the functions.
+ */
 async function closeDatabase(trx: Database): Promise<void> {
   await sql`do $$
     declare
       owner text := (select tableowner from pg_tables where schemaname = 'public' and tablename = 'report_login');
       closed record;
+      service regrole;
     begin
       execute format('revoke temporary, create on database %I from public', current_database());
       execute format('grant temporary on database %I to %I', current_database(), owner);
       revoke create on schema public from public;
       for closed in ${sql.raw(closedFunctions)} loop
         execute format('revoke execute on function %s from public', closed.signature);
-        execute format('grant execute on function %s to %I', closed.signature, owner);
+        execute format('grant execute on function %s to %I with grant option', closed.signature, owner);
+        for service in select grantee from pg_class cross join aclexplode(relacl)
+            where pg_class.oid = 'public.migration'::regclass and grantee <> 0 loop
+          execute format('grant execute on function %s to %s', closed.signature, service);
+        end loop;
       end loop;
     end $$`.execute(trx);
 }
