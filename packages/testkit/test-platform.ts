@@ -35,10 +35,10 @@ export interface TestPlatform extends PlatformClients {
   stop(): Promise<void>;
 }
 
-/** In `vitest run --mode roles` every service has only the rights of its own database role. */
-const inRoles = (import.meta as { env?: { MODE?: string } }).env?.MODE === 'roles';
-
-/** Builds the settings of one test: the engines of the run, with its own queues, ports and data directory. */
+/**
+ * Builds the settings of one test: the engines of the run, with its own queues, ports and data directory. Every service has only
+ * the rights of its own database role.
+ */
 export async function testConfig(settings: Record<string, string> = {}): Promise<ResolvedConfig> {
   const config = readConfig({
     LOG_LEVEL: 'silent',
@@ -54,7 +54,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     DATABASE_POOL_SIZE: '4',
     QUARANTINE_RETENTION_DAYS: '0',
     SESSION_DRAIN_MS: '1000',
-    ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? testDatabaseUrl()) } : {}),
+    ...roleSettings(settings['DATABASE_URL'] ?? testDatabaseUrl()),
     ...settings,
   });
   return resolveConfig(config, {
