@@ -296,7 +296,7 @@ describe('a push message', { timeout: 2 * waitMs }, () => {
     const id = await create({ push: { endpoint: `${base}/push/1`, keys } });
     // A sequence counts the reads of the key, although their transactions are rolled back.
     await sql`create sequence key_reads`.execute(platform.db);
-    await sql`create function fail_key_read() returns trigger language plpgsql as $$
+    await sql`create function fail_key_read() returns trigger language plpgsql security definer as $$
       begin
         perform nextval('key_reads');
         raise exception 'the database system is starting up' using errcode = '57P03';
