@@ -96,6 +96,20 @@ describe('the outcome of a request to flespi', () => {
     flespi.script = () => undefined;
     expect(await send(50)).toEqual({ kind: 'unknown', reason: 'no answer in time' });
   });
+
+  it('is open, without an unhandled error, when the connection fails while the body is read', async () => {
+    const begin = (response: ServerResponse) => void response.writeHead(200).write('{"result":[');
+    flespi.script = (_call, response) => begin(response);
+    expect(await send(300)).toMatchObject({ kind: 'unknown' });
+    const reset = async (response: ServerResponse): Promise<void> => {
+      begin(response);
+      // Nothing shows that the client has the beginning; a reset before would discard it.
+      await delay(200);
+      response.socket?.resetAndDestroy();
+    };
+    flespi.script = (_call, response) => void reset(response);
+    expect(await send()).toMatchObject({ kind: 'unknown' });
+  });
 });
 
 describe.runIf(hasOpenssl)('a connection to flespi that takes long', () => {

@@ -162,6 +162,8 @@ export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcom
     headers: { authorization: `FlespiToken ${token}`, 'content-type': 'application/json' },
     signal: AbortSignal.timeout(waitMs),
   });
+  // `once` listens only until the response begins, but the request also emits the errors of its connection afterwards.
+  post.on('error', () => undefined);
   const answered = once(post, 'response') as Promise<[IncomingMessage]>;
   let isSent = false;
   try {
