@@ -83,3 +83,29 @@ it('a late job stores again only its uploads of a week that is being compressed'
   await lanes.late(late);
   expect(attempts).toEqual([['current', 'old'], ['old'], ['old']]);
 });
+
+it('live uploads are not moved behind a late job that stores again only uploads of other devices', async () => {
+  const [current, old] = [job({ deviceId: 'current' }), job({ deviceId: 'old' })];
+  const late = { ...current, uploads: [...current.uploads, ...old.uploads] };
+  const moved: string[] = [];
+  const events = new EventEmitter();
+  let attempts = 0;
+  const store = async (jobs: readonly UploadBatch[], uploads: readonly QueuedUpload[]) => {
+    if (!jobs.includes(late)) return { announced: Promise.resolve(), postponed: [] };
+    attempts += 1;
+    if (attempts === 2) {
+      events.emit('repeated');
+      await once(events, 'live done');
+    }
+    return { announced: Promise.resolve(), postponed: uploads.filter(({ deviceId }) => deviceId === 'old') };
+  };
+  const lanes = createLanes(store, async (uploads) => void moved.push(...uploads.map(({ deviceId }) => deviceId)));
+  await expect(lanes.late(late)).rejects.toThrow('being compressed');
+  const repeated = once(events, 'repeated');
+  const repeating = lanes.late(late);
+  await repeated;
+  await Promise.all([lanes.live(current), lanes.live(old)]);
+  expect(moved).toEqual(['old']);
+  events.emit('live done');
+  await expect(repeating).rejects.toThrow('being compressed');
+});

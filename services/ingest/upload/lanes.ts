@@ -52,7 +52,7 @@ export function createLanes(
     async handle(jobs: readonly UploadBatch[]) {
       const uploads = jobs.flatMap((job) => job.uploads);
       // A source that names a device of another application locks none of its rows.
-      const senders = new Set([...inFlight].flatMap((job) => job.uploads.map((upload) => senderOf({ upload }))));
+      const senders = new Set([...inFlight].flatMap((job) => leftOf(job).map((upload) => senderOf({ upload }))));
       const isBehind = (upload: QueuedUpload) => senders.has(senderOf({ upload }));
       const behind = uploads.filter(isBehind);
       const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !isBehind(upload));
