@@ -100,7 +100,11 @@ async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly nu
     select ${ruleId}, one from unnest(${[...vehicleIds]}::integer[]) as one on conflict do nothing`.execute(db);
 }
 
-/** Locks a rule. @returns also its groups, and its vehicles without deleted ones, which stay until their purge @throws Failure NOT_FOUND, also for one of another application */
+/**
+ * Locks a rule.
+ * @returns its kind, groups and vehicles; deleted vehicles, which it lists until their purge, are left out
+ * @throws Failure NOT_FOUND, also for a rule of another application
+ */
 export async function lockRule(db: Database, applicationId: number, id: string) {
   await raiseIngestBarrier(db);
   const row = await firstRow(

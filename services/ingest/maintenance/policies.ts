@@ -11,13 +11,13 @@ import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /**
- * A compressed chunk is truncated, and an old one dropped, which waits for everybody who reads it. Behind that, all who want
- * to read it wait, and so do old readings.
+ * Compression truncates a chunk and retention drops it: both wait for all transactions that read it. New readers of the
+ * chunk and old readings queue behind that wait.
  */
 const chunkLockTimeout = '5s';
 const lockNotAvailable = '55P03';
 
-/** Returns undefined instead of failing because a chunk is being read for long, as by a backup. */
+/** Returns undefined if `work` fails because a chunk is being read for long, as by a backup. */
 async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -30,7 +30,7 @@ async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
  * is compressed again. One that is being read for long, as by a backup, is left for the next run.
- * @returns the number of chunks
+ * @returns the number of chunks of that age, whether or not they were left
  */
 export async function compressReadings(db: Kysely<Tables>, afterDays: number, stopping?: AbortSignal): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
