@@ -1,5 +1,5 @@
 import { disclosesPosition, isPositionSensor } from '@odograph/contracts/positions';
-import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
+import { type CanDatum, maximumReadingBytes, type TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import {
@@ -165,12 +165,18 @@ export function protectReadings(readings: readonly LinkedReading[]): LinkedReadi
 /** Groups that are merged field by field. */
 const mergedGroups = ['location', 'status', 'electric', 'fleet', 'alarms'] as const;
 
-/** Joins two lists; elements of the newer one win. */
-function joinLists<Element>(
+const bytesOf = (list: readonly object[]): number => Buffer.byteLength(JSON.stringify(list));
+
+/**
+ * Joins two lists; elements of the newer one win. If both together are larger than a reading may be, returns the newer one:
+ * the reading of a device whose clock stands still would otherwise grow with every upload.
+ */
+function joinLists<Element extends object>(
   older: readonly Element[],
   newer: readonly Element[],
   keyOf: (element: Element) => string,
 ): Element[] {
+  if (bytesOf(older) + bytesOf(newer) > maximumReadingBytes) return [...newer];
   const keys = new Set(newer.map(keyOf));
   return [...older.filter((element) => !keys.has(keyOf(element))), ...newer];
 }

@@ -101,6 +101,27 @@ describe('a batch of readings', () => {
     }
   });
 
+  it('stays within the size of one reading while a device repeats a time, in one batch or several', async () => {
+    const value = 'x'.repeat(1000);
+    const all = [0, 1, 2, 3].map((upload) => {
+      const data = Array.from({ length: 20 }, (_, index) => ({ key: `${upload}.${index}`, value }));
+      return upload % 2 === 0 ? { can: data } : { sensors: [{ name: `ble_${upload}`, data }] };
+    });
+    const receivedAtMs = Date.now();
+    for (const batches of [[all], all.map((one) => [one])]) {
+      const vehicle = await createVehicle(platform.db, application);
+      for (const batch of batches) {
+        await storeReceived(
+          ...batch.map((one) => [receivedAtMs + all.indexOf(one), vehicle, { timestamp: day + 50, ...one }] as const),
+        );
+      }
+      const { rows } = await sql`select can, sensors from reading where vehicle_id = ${Number(vehicle.id)}`.execute(
+        platform.db,
+      );
+      expect(rows).toEqual([{ ...all[2], ...all[3] }]);
+    }
+  });
+
   it('keeps every value exactly, as an integer or as a double', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const value = (limit: number) =>

@@ -1,5 +1,6 @@
 import { isValueFault } from '@odograph/codec/shared/readings';
 import type { QueuedUpload } from '@odograph/contracts/queues';
+import { maximumReadingBytes } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
@@ -319,11 +320,16 @@ const joinedLists = (older: string, newer: string, elementKey: string): string =
   where not exists (select from jsonb_array_elements(${newer}) as newer (element)
     where newer.element->>'${elementKey}' = older.element->>'${elementKey}')) || ${newer}`;
 
-/** Builds SQL that joins the lists of the incoming row and the stored one: elements received later win. */
+/**
+ * Builds SQL that joins the lists of the incoming row and the stored one: elements received later win. Lists that are
+ * together larger than a reading may be are replaced as in mergeReadings.
+ */
 function mergedLists({ of, elementKey }: StoredValue & Required<Pick<StoredValue, 'elementKey'>>): string {
   const [incoming, stored] = [of('excluded'), of('reading')];
   return `case when ${incoming} is null or ${stored} is null or ${incoming} = ${stored}
     then coalesce(${stored}, ${incoming})
+    when octet_length(${incoming}::text) + octet_length(${stored}::text) > ${maximumReadingBytes}
+    then case when excluded.received_at >= reading.received_at then ${incoming} else ${stored} end
     when excluded.received_at >= reading.received_at then ${joinedLists(stored, incoming, elementKey)}
     else ${joinedLists(incoming, stored, elementKey)} end`;
 }
