@@ -24,7 +24,7 @@ begin
     execute format('grant select on migration to %I', 'odograph_' || service);
     -- and that it is whole
     execute format('grant execute on function find_database_faults(), recognize_database(), assign_cell(integer) to %I', 'odograph_' || service);
-    -- advisory locks: everyone may take them until `odograph reports create` takes this from everyone else
+    -- advisory lock functions: PUBLIC may execute them until `odograph reports create` revokes that
     for lock in select oid from pg_proc where proname ~ '^pg_(try_)?advisory_'
         and has_function_privilege(oid, 'execute with grant option') loop
       execute format('grant execute on function %s to %I', lock, 'odograph_' || service);
@@ -157,7 +157,7 @@ grant select, insert, update, delete on application, user_account, session, acce
 grant select, insert, update on source to odograph_fleet;
 grant select, insert, update, delete on gbfs_system, share, place_address to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
--- what ends with a user
+-- deleting a user stops its bookings and revokes its authorizations
 grant update (stopped_at, ends_at) on booking to odograph_fleet;
 grant update (revoked_at) on bluetooth_authorization to odograph_fleet;
 grant select (device_id, list_version), update (list_version) on device_key to odograph_fleet;

@@ -37,7 +37,7 @@ export async function raiseIngestBarrier(db: Database): Promise<void> {
 }
 
 /**
- * Key of the advisory lock that excludes transactions with old readings, which share it (services/ingest/pipeline). Take it
- * before a chunk is locked for long: a transaction that waited for the chunk would share the barrier for as long.
+ * Key of the advisory lock that transactions with old readings hold in shared mode (services/ingest/pipeline). Take it
+ * exclusively before locking a chunk for long: otherwise such a transaction waits for the chunk while it holds the barrier.
  */
 export const oldReadingsLock = 7_305_114_905;

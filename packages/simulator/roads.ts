@@ -80,7 +80,7 @@ class Frontier {
 export class RoadNetwork {
   readonly #positions: readonly Position[];
   readonly #edges: readonly Edge[][];
-  /** By origin, and then by node: the edge by which the node is reached first. */
+  /** Shortest-path tree of each origin: the last edge of the fastest route to each node. */
   readonly #arrivals = new Map<number, readonly (Edge | undefined)[]>();
 
   constructor({ nodes, roads }: RoadMap) {
@@ -124,7 +124,8 @@ export class RoadNetwork {
   }
 
   /**
-   * Finds the fastest route between two nodes. The search from an origin is kept, so that further routes from there cost little.
+   * Finds the fastest route between two nodes. The shortest-path tree of an origin is cached, so further
+   * routes from it are cheap.
    * @returns its points, the first one without metres
    */
   route(from: number, to: number): RoutePoint[] {
@@ -141,7 +142,7 @@ export class RoadNetwork {
     }
   }
 
-  /** Finds and keeps the edges by which the nodes are reached first from an origin (Dijkstra's algorithm). */
+  /** Computes and caches the shortest-path tree of an origin (Dijkstra's algorithm). */
   #findArrivals(origin: number): readonly (Edge | undefined)[] {
     const seconds = new Float64Array(this.nodeCount).fill(Number.POSITIVE_INFINITY);
     const arrivals = new Array<Edge | undefined>(this.nodeCount).fill(undefined);

@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.context().close();
   });
 
-  it('a time of another year does not cover the course of its alarm', async () => {
+  it('a time that includes a year does not overlap the rest of its row', async () => {
     const ruleId = await createRule({ name: 'Last year', kind: 'crash', vehicleIds: [fleet.parked.id] });
     await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
       select ${fleet.application.id}, ${ruleId}, ${Number(fleet.parked.id)}, 'crash', at, at

@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     await page.context().close();
   });
 
-  it('a dialog keeps what was typed when a person clicks its edge or selects text, and closes by a click outside', async () => {
+  it('a dialog stays open when its edge is clicked or a text selection ends outside, and closes on a click outside', async () => {
     const { page } = await setup.open('/bookings', operator);
     await page.getByRole('button', { name: 'New booking', exact: true }).click();
     const dialog = page.getByRole('dialog');

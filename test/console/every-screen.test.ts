@@ -181,7 +181,7 @@ async function view(page: Page, { width, colorScheme }: View): Promise<void> {
 /** The rules that depend on size or colours. */
 const rulesOfLayout = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
 
-/** The desktop shows the elements of the phone in another place and in other colours, and the tablet those of the desktop. */
+/** The desktop differs from the phone only in layout and colours, and the tablet from the desktop only in layout. */
 const findBarriersIn = async (page: Page, one: View) =>
   one === tablet ? [] : findBarriers(page, one === desktop ? rulesOfLayout : undefined);
 

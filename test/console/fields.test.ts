@@ -211,7 +211,7 @@ describe.skipIf(!hasBrowser)('the fields of readings in the console', () => {
     await close(page);
   });
 
-  it('supports a right-to-left language at any width', async () => {
+  it('supports a right-to-left language at 390 and 1440 pixels width', async () => {
     const { page } = await open('/profile');
     for (const path of ['/profile', '/vehicles', `/vehicles/${fleet.parked.id}`, '/bookings', '/alarms/rules']) {
       await page.goto(path);

@@ -235,7 +235,7 @@ describe('a report login', () => {
 });
 
 describe.skipIf(!isNative)('a report login at a server', () => {
-  it('takes no function from the services, whether their roles are created before or after it', async () => {
+  it('leaves the advisory lock functions to the services, whether their roles are created before or after the login', async () => {
     const database = await createOwnDatabase('reports');
     const own = openDatabase({ url: database.url, name: 'test', size: 1 });
     const findLocked = async () => {

@@ -106,7 +106,7 @@ describe('an archive', () => {
     expect((await archive(store)).map(({ from }) => from.slice(0, 10))).toEqual(['2024-02-29']);
   });
 
-  it('lets no late reading wait for a week that is being compared with its files', async ({ skip }) => {
+  it('does not block late readings while it compares a week with its files', async ({ skip }) => {
     skip(!inject('isNativeDatabase'), 'the embedded engine has one session');
     const archiving = await db.transaction().execute(async (writer) => {
       await sql`update reading set mileage = 1 where vehicle_id = ${vehicleId}::integer and time < '2024-03-07'`.execute(

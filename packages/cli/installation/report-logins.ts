@@ -44,8 +44,9 @@ const closedFunctions = `select oid::regprocedure as signature from pg_proc
   where proname ~ '^pg_(try_)?advisory_' or proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message', 'add_job')`;
 
 /**
- * Takes from everyone what a reader of reports could disturb the platform with. The owner of the tables keeps it, and the roles of
- * services, which infra/database-roles.sql lets read the table migration, keep the functions.
+ * Revokes from PUBLIC the privileges with which a report login could disturb the platform. The owner of the tables keeps them;
+ * the roles of services keep the functions. Those roles are the ones that may read the table migration
+ * (infra/database-roles.sql).
  */
 async function closeDatabase(trx: Database): Promise<void> {
   await sql`do $$

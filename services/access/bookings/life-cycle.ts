@@ -127,12 +127,12 @@ async function wasUsed(db: Database, { vehicleId, from }: queries.Booking): Prom
 }
 
 /**
- * Postponed, a booking whose vehicle was used would no longer say who used it, and could be deleted.
+ * Rejects a later start once the vehicle was used: the booking would no longer show who used it, and could be deleted.
  * @throws Failure INVALID_INTERVAL
  */
 async function requirePostponable(db: Database, booking: queries.Booking, from: Date, now: Date): Promise<void> {
   if (rules.stateAt(booking, now) === 'PLANNED' || from <= booking.from || !(await wasUsed(db, booking))) return;
-  const message = 'from cannot be postponed: the vehicle was used since the start of the booking';
+  const message = 'from must not be later: the vehicle has been used since the booking started';
   throw new Failure('INVALID_INTERVAL', message, { field: 'from' });
 }
 

@@ -165,7 +165,7 @@ export class WebhookDeliveries {
 
 /**
  * Replays the requested dead letters of a webhook, one after the other and each once: one that fails stays. One whose event was
- * deleted from the list is removed. Ends once the receiver is not open any more.
+ * deleted from the list is removed. Ends when the receiver is closed.
  */
 async function replayDeadLetters(
   context: DeliveryContext,
@@ -176,7 +176,7 @@ async function replayDeadLetters(
   for (const replay of await queries.findRequestedReplays(context.db, webhook.id)) {
     const error = await replayOne(context, webhook, post, replay);
     const isClosed = !isOpen();
-    // An attempt fails because the receiver was closed; the delivery that is opened next makes it again, and all others.
+    // An attempt that failed because the receiver was closed is not recorded: the next delivery repeats it and continues.
     if (!isClosed || error === undefined) await queries.finishReplay(context.db, webhook.id, replay.eventId, error);
     if (isClosed) return;
   }

@@ -92,7 +92,7 @@ describe('a scheduled report', () => {
       const interval = { from: '2020-11-01T04:00:00.000Z', until: '2020-12-01T05:00:00.000Z' };
       expect(await sentOf(id)).toMatchObject([interval]);
     } finally {
-      // Otherwise the reports of the years until then would be due.
+      // Otherwise restoring the clock makes the reports of the skipped years due.
       await sql`delete from report_schedule`.execute(platform.db);
       now = before;
     }

@@ -17,7 +17,7 @@ const stateCookie = 'odograph_oidc';
 const signInSeconds = 600;
 /** Logout tokens are short-lived (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
 const maxLogoutTokenSeconds = 300;
-/** The clock of a provider may be ahead; ID tokens are accepted within the same time. */
+/** Tolerated clock skew of a provider, the same as for ID tokens. */
 const clockToleranceSeconds = 30;
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
@@ -204,7 +204,7 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
       });
       await endIdentitySessions(db, provider.issuer, ended);
-      // Afterwards, so that the provider can repeat a logout that failed.
+      // Last, so that the provider can retry a failed logout.
       await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds);
       return {};
     });

@@ -102,7 +102,8 @@ const routers: Readonly<Record<Config['ROUTER_KIND'], Router>> = {
   },
   // https://valhalla.github.io/valhalla/api, "Map Matching" and "Turn-by-turn"
   valhalla: {
-    // The server refuses more than 200 km by default (service_limits.trace.max_distance): 600 km in all 300 positions.
+    // Valhalla rejects traces over 200 km by default (service_limits.trace.max_distance). Requests of 100 of the at most 300
+    // positions cover trips of up to 600 km.
     maxPositions: 100,
     async snap(url, positions) {
       const shape = positions.map(({ latitude: lat, longitude: lon, time }) => ({ lat, lon, time: Math.round(time) }));

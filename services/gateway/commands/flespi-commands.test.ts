@@ -112,7 +112,7 @@ describe('the outcome of a request to flespi', () => {
   });
 });
 
-describe.runIf(hasOpenssl)('a connection to flespi that takes long', () => {
+describe.runIf(hasOpenssl)('a slow connection to flespi', () => {
   const bodies: string[] = [];
   let slowUrl: string;
   let stop: () => void = () => undefined;
@@ -153,7 +153,7 @@ describe.runIf(hasOpenssl)('a connection to flespi that takes long', () => {
   });
   afterAll(() => stop());
 
-  it('leaves flespi the time that is left then, and nothing is sent once that is over', async () => {
+  it('leaves flespi only the time until expiry, and sends nothing afterwards', async () => {
     heldMs = 1500;
     const [inTime, late] = await Promise.all([send(30_000, slowUrl, 4500), send(30_000, slowUrl, 1200)]);
     expect(inTime).toEqual({ kind: 'answered', answer: 'DOUT1:ON' });

@@ -168,7 +168,7 @@ export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcom
   let isSent = false;
   try {
     await Promise.race([connection(post, AbortSignal.timeout(expiresAtMs - Date.now())), answered]);
-    // A connection may take seconds, which flespi must not wait for the device in addition.
+    // Connecting may take seconds; deduct them from the time that flespi waits for the device.
     const timeout = secondsLeft();
     if (timeout < 1) return tooLate;
     isSent = true;
@@ -188,7 +188,7 @@ export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcom
   }
 }
 
-/** Waits until a request has its connection. @throws when it fails, and at the signal */
+/** Waits until a request is connected. @throws if connecting fails or the signal aborts */
 async function connection(post: ClientRequest, signal: AbortSignal): Promise<void> {
   const [socket] = await once(post, 'socket', { signal });
   if (socket.connecting) await once(socket, post.protocol === 'https:' ? 'secureConnect' : 'connect', { signal });

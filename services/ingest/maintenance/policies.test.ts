@@ -127,9 +127,7 @@ describe('chunks of readings', () => {
     }
   });
 
-  it('are left for the next run while a backup reads them, so that no reader and no late reading waits', async ({
-    skip,
-  }) => {
+  it('are left for the next run while a backup reads them', async ({ skip }) => {
     skip(!inject('isNativeDatabase'), 'the embedded engine has one session');
     await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
       values ('1951-03-10', 1, 1, 'test', now())`.execute(db);

@@ -11,13 +11,13 @@ import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /**
- * Compression truncates a chunk and retention drops it: both wait for all transactions that read it. New readers of the
- * chunk and old readings queue behind that wait.
+ * Compression truncates a chunk, and retention drops it. Both wait for its current readers, while new readers and transactions
+ * with old readings queue behind them.
  */
 const chunkLockTimeout = '5s';
 const lockNotAvailable = '55P03';
 
-/** Returns undefined if `work` fails because a chunk is being read for long, as by a backup. */
+/** Returns undefined if a long-running reader, such as a backup, keeps a chunk locked beyond the lock timeout. */
 async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -29,8 +29,8 @@ async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
 
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
- * is compressed again. One that is being read for long, as by a backup, is left for the next run.
- * @returns the number of chunks of that age, whether or not they were left
+ * is compressed again. A chunk that a long-running reader, such as a backup, keeps locked is left for the next run.
+ * @returns the number of chunks
  */
 export async function compressReadings(db: Kysely<Tables>, afterDays: number, stopping?: AbortSignal): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
@@ -50,7 +50,8 @@ export async function compressReadings(db: Kysely<Tables>, afterDays: number, st
 
 /**
  * Drops chunks of readings older than `retentionDays`, and clears the end points of trips of that age: no position
- * outlives its retention. Chunks are left for the next run while one is being read for long, as by a backup.
+ * outlives its retention. If a long-running reader, such as a backup, keeps one of the chunks locked, all are left for the next
+ * run.
  * @returns the number of chunks
  */
 export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {

@@ -140,7 +140,7 @@ async function findEndOfKeptTrips(
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** Settles the open trip if it ends by a time: it is kept, and no later run replaces it. */
+/** Settles the open trip if it ends by `keptUntil`, so that no later run tries to replace it. */
 async function settleTrips(db: Database, vehicleId: number, keptUntil: number): Promise<void> {
   await sql`update trip set settled = true where vehicle_id = ${vehicleId} and not settled
     and ends_known_at <= ${instant(keptUntil)}`.execute(db);

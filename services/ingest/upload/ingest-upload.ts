@@ -15,7 +15,7 @@ import { WindowCounter } from '@odograph/runtime/window-counter';
 import { sql } from 'kysely';
 import type { IngestMetrics } from '../pipeline/metrics.ts';
 import { groupBy, type QuarantineFault, type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
-import { createLanes, type StoredUploads } from './lanes.ts';
+import { createLanes, type QueueLate, type StoredUploads } from './lanes.ts';
 import { QuarantineQuota, type RejectAnnouncer, senderOf } from './quarantine.ts';
 import { BatchStore, joinStored } from './store-batch.ts';
 
@@ -137,7 +137,7 @@ interface UploadProcessing {
   logger: Logger;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
-  queueLate: Parameters<typeof createLanes>[1];
+  queueLate: QueueLate;
   limits: Pick<Limits, 'maxReadingAgeDays' | 'maxNewChunksPerHour' | 'maxQuarantinedUploadsPerHour'>;
 }
 

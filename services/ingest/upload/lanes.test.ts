@@ -63,7 +63,7 @@ it('uploads that wait to be queued again keep their job open, and no other uploa
   expect(done).toHaveLength(3);
 });
 
-it('a late job stores again only its uploads of a week that is being compressed', async () => {
+it('a retry of a late job stores only the uploads that compression postponed', async () => {
   const [current, old] = [job({ deviceId: 'current' }), job({ deviceId: 'old' })];
   const late = { ...current, uploads: [...current.uploads, ...old.uploads] };
   const attempts: string[][] = [];

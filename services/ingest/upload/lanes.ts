@@ -25,6 +25,9 @@ export interface StoredUploads {
   readonly postponed: readonly QueuedUpload[];
 }
 
+/** Adds uploads to the tail of the late queue; if `isNext`, to its head. */
+export type QueueLate = (uploads: readonly QueuedUpload[], options: { isNext: boolean }) => Promise<void>;
+
 /**
  * Batches live and late uploads apart. Live ones take a free slot first, and late ones always leave one free.
  *
@@ -32,14 +35,13 @@ export interface StoredUploads {
  * stored, because it would wait for their row locks, and those with old readings while a chunk is being compressed. Their
  * jobs are then complete, so a device that sends many of them occupies no worker.
  * @param store stores uploads of a batch; the jobs identify the batch across attempts
- * @param queueLate adds uploads to the late queue; if `isNext`, before those that wait
  */
 export function createLanes(
   store: (jobs: readonly UploadBatch[], uploads: readonly QueuedUpload[]) => Promise<StoredUploads>,
-  queueLate: (uploads: readonly QueuedUpload[], options: { isNext: boolean }) => Promise<void>,
+  queueLate: QueueLate,
 ) {
   const inFlight = new Set<UploadBatch>();
-  /** Uploads of late jobs that were postponed: only these are stored again, as a quarantined one would count again. */
+  /** Postponed uploads of late jobs. A retry stores only these: storing the others again would count quarantined ones twice. */
   const postponedOf = new WeakMap<UploadBatch, readonly QueuedUpload[]>();
   const leftOf = (job: UploadBatch) => postponedOf.get(job) ?? job.uploads;
   const common = {
@@ -58,7 +60,7 @@ export function createLanes(
       const ahead = behind.length === 0 ? uploads : uploads.filter((upload) => !isBehind(upload));
       const stored = await store(jobs, ahead);
       // The next batch does not wait: with a Redis without durable storage, they are queued only once they are stored.
-      // A device with a long backlog is otherwise shown where it was, until all of the backlog is stored.
+      // At the head: behind a long late queue, the latest state of the device would be stale until the queue is stored.
       const moved = [queueLate(behind, { isNext: true }), queueLate(stored.postponed, { isNext: false })];
       return { ...stored, announced: Promise.all([stored.announced, ...moved]).then(() => undefined) };
     },

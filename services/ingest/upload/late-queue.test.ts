@@ -19,7 +19,7 @@ const jobOf = (text: string): UploadBatch => ({
   bytes: text.length,
 });
 
-it('a live upload of a device whose late ones are being stored is stored before the late ones that wait', async () => {
+it('a live upload that is moved to the late queue is stored before the late uploads that wait', async () => {
   const queue = openQueue('late-uploads', connection);
   closings.push(() => queue.close());
   const queueLate = openLateQueues({ config, onStop: (_name, close) => void closings.push(close) });

@@ -181,7 +181,10 @@ function joinLists<Element extends object>(
   return [...older.filter((element) => !keys.has(keyOf(element))), ...newer];
 }
 
-/** Merges two readings of the same vehicle and time; fields and elements of the newer one win, and frames as a whole. */
+/**
+ * Merges two readings of the same vehicle and time; fields and list elements of the newer one win; its frames replace the older
+ * ones as a whole.
+ */
 function mergeFields(older: TelemetryReading, newer: TelemetryReading): TelemetryReading {
   const merged: TelemetryReading = { ...older, ...newer };
   if (older.can && newer.can) merged.can = joinLists(older.can, newer.can, ({ key }) => key);

@@ -69,7 +69,7 @@ describe('a batch of readings', () => {
     expect(await readings(vehicle)).toMatchObject([{ mileage: 2 }]);
   });
 
-  it('has the CAN and sensor values of all readings of a time, in one batch or several', async () => {
+  it('merges the CAN and sensor values of readings with the same time, in one batch or several', async () => {
     const datum = (key: string, value: string) => ({ key, value });
     const first = { can: [datum('event', 'crash'), datum('rpm', '1')], sensors: [{ name: 'ble_1', data: [] }] };
     const second = { can: [datum('rpm', '2'), datum('fuel', '3')], sensors: [{ name: 'ble_2', data: [] }] };

@@ -314,15 +314,15 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
-/** Builds SQL of the list of one row and of the elements of another that it lacks. */
+/** Builds SQL for the newer list, preceded by the elements of the older one that it lacks. */
 const joinedLists = (older: string, newer: string, elementKey: string): string => `(select coalesce(jsonb_agg(element
     order by place), '[]') from jsonb_array_elements(${older}) with ordinality as older (element, place)
   where not exists (select from jsonb_array_elements(${newer}) as newer (element)
     where newer.element->>'${elementKey}' = older.element->>'${elementKey}')) || ${newer}`;
 
 /**
- * Builds SQL that joins the lists of the incoming row and the stored one: elements received later win. Lists that are
- * together larger than a reading may be are replaced as in mergeReadings.
+ * Builds SQL that merges the lists of the incoming row and the stored one; elements received later win. Of lists that are
+ * together larger than a reading may be, the one received later is kept, as in mergeFields.
  */
 function mergedLists({ of, elementKey }: StoredValue & Required<Pick<StoredValue, 'elementKey'>>): string {
   const [incoming, stored] = [of('excluded'), of('reading')];

@@ -36,7 +36,7 @@ const weekday = (midnight: number): number => (Math.floor((midnight + hour) / da
 
 const addressCount = 60;
 
-/** Draws the addresses that any vehicle may visit, as nodes: always the same ones, since the search from each node is kept. */
+/** Draws the nodes that vehicles visit. Always the same few, because the route search from each is cached. */
 function drawAddresses(roads: RoadNetwork): number[] {
   const random = createRandom(addressCount);
   return Array.from({ length: addressCount }, () => Math.floor(random() * roads.nodeCount));

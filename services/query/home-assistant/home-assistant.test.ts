@@ -147,7 +147,7 @@ describe('Home Assistant', () => {
     await eventually(async () => expect(stateOf()).toEqual({ battery: null, range: null, lock: null }));
   });
 
-  it('receives every state again when it restarts, and when its broker does, and no vehicle is removed', async () => {
+  it('receives every state again, and removes no vehicle, when it or its broker restarts', async () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { electric: { soc: 55 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));

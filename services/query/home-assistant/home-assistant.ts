@@ -186,7 +186,7 @@ class HomeAssistant {
       if (ids.length > 0) await this.#update(ids, await findShownVehicles(this.#options.db, this.#appIds, ids));
     }
     for (const vehicle of this.#announced.values()) {
-      // Home Assistant or its broker has returned meanwhile: nothing counts as published until all vehicles are read.
+      // Home Assistant or its broker restarted meanwhile: #published is incomplete until the next full read.
       if (this.#reloadedAt === Number.NEGATIVE_INFINITY) return;
       if (!this.#published.has(vehicle.id)) await this.#retain(remove(vehicle));
     }

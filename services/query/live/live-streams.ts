@@ -229,8 +229,8 @@ export class LiveStreams {
     const reason = request.lastEventId === undefined ? 'START' : 'EXPIRED';
     const view = request.view && new FleetView(updates.fleet, scope, request.view, reason);
     const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : 'e');
-    const isKept = given.shown === nameOf() && (given.positionMs ?? 0) >= updates.knownFromMs;
-    const sinceMs = isKept ? given.positionMs : undefined;
+    const canResume = given.shown === nameOf() && (given.positionMs ?? 0) >= updates.knownFromMs;
+    const sinceMs = canResume ? given.positionMs : undefined;
     const missed = sinceMs === undefined ? undefined : updates.events.changedSince(sinceMs - overlapMs);
     const changed = sinceMs === undefined ? undefined : updates.fleet.changedSince(sinceMs, overlapMs);
     if (changed && missed) view?.resume(changed);

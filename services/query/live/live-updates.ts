@@ -19,7 +19,9 @@ export interface RecentEvent {
   readonly changedAtMs: number;
 }
 
-/** Of more events, those that changed longest ago are forgotten, and a client that is further behind is disconnected. */
+/**
+ * Beyond this number, the events that changed longest ago are forgotten, and a client that is further behind is disconnected.
+ */
 export const maxEvents = 10_000;
 
 /** The commands and alarms that changed last, for clients that resume. */

@@ -291,7 +291,7 @@ describe('a client that reconnects', () => {
     expect(client.state.alarms).toHaveLength(rows.length);
   });
 
-  it('is told that commands and alarms may be missing, with an id that is too old', async () => {
+  it('receives a reset if its event ID is too old to resume commands and alarms', async () => {
     const client = await openStream('?types=commands,alarms&once=true');
     await client.until(() => client.hasEnded);
     client.lastEventId = client.lastEventId?.replace(/^\d+/, String(Date.now() - 3_600_000));

@@ -64,7 +64,7 @@ const fleetFields = {
   privacy: truth('location privacy is on'),
   position: Type.Optional(Position),
   authorizations: Type.Array(Authorization, {
-    description: 'Bluetooth authorizations that are current; of a user who does not manage the vehicle, its own',
+    description: 'current Bluetooth authorizations; a user who does not manage the vehicle sees only their own',
   }),
   scenarii: exactly('Scenarii', {
     gps_jamming: Scenario,

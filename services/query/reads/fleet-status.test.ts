@@ -150,7 +150,7 @@ describe('GET /v1/vehicle/status', () => {
     expect(Date.parse(until) - Date.parse(from)).toBe(3 * 3_600_000);
   });
 
-  it('lists to a user only its own authorizations, to a manager all', async () => {
+  it('shows a user only their own authorizations, and a manager all', async () => {
     await storeLatest(platform.db, vehicle.id, time, {});
     const [driver, viewer, manager] = await Promise.all(
       (['driver', 'viewer', 'manager'] as const).map((role) =>

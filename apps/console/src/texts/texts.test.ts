@@ -112,7 +112,7 @@ describe.each(Object.keys(languages) as Language[])('the texts in %s', (code) =>
     expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
   });
 
-  it('ask no question that the button which only closes the dialog seems to answer', () => {
+  it('use no word of the Cancel button in questions', () => {
     const stem =
       own
         .find(([key]) => key === 'cancel')?.[1]

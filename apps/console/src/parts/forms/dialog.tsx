@@ -31,7 +31,8 @@ export function Dialog({ title, children, onClose }: DialogOptions) {
         isPressedOutside.current = clientX < left || clientX > right || clientY < top || clientY > bottom;
       }}
       onClick={({ target }) => {
-        // A click also ends a selection of text that began inside; the dialog is the target at its own edge, too.
+        // A text selection dragged out of the dialog ends with a click on it, and so does a click on its padding: check where
+        // the press began.
         if (isPressedOutside.current && target === dialog.current) dialog.current?.close();
       }}
     >

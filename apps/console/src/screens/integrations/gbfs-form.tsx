@@ -95,7 +95,7 @@ function WordsField({ label, hint, error, words, onWords }: WordsOptions) {
   );
 }
 
-/** Reads and replaces the first price of a list by time or distance; the other prices are kept. */
+/** Returns the first price of a list by time or distance, and a function that replaces it and keeps the others. */
 function rateOf(draft: GbfsSettings, path: string) {
   const [first, ...others] = (readPath(draft, path) as readonly { rate: number }[] | undefined) ?? [];
   const withRate = (rate: number | undefined) => [{ start: 0, interval: 1, ...first, rate }, ...others];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishSettings, type GbfsSettings } from './gbfs-members.ts';
+import { type GbfsSettings, pruneSettings } from './gbfs-members.ts';
 
 const minimal: GbfsSettings = {
   publicUrl: 'https://share.example',
@@ -12,7 +12,7 @@ const minimal: GbfsSettings = {
 };
 
 describe('finished settings', () => {
-  it('have texts in the languages of the system only, and no member without a text', () => {
+  it('have texts only in the languages of the system, and omit members left without text', () => {
     const both = [
       { text: 'Partage', language: 'fr' },
       { text: 'Share', language: 'en' },
@@ -24,20 +24,20 @@ describe('finished settings', () => {
       system: { ...minimal.system, name: both, operator: french },
       vehicleTypes: [{ ...bike, name: french, pricing_plan_ids: [] }] as GbfsSettings['vehicleTypes'],
     };
-    expect(finishSettings(settings)).toEqual({
+    expect(pruneSettings(settings)).toEqual({
       ...minimal,
       vehicleTypes: [{ ...bike, pricing_plan_ids: [] }],
     });
   });
 
-  it('have no list of prices whose first price was cleared', () => {
+  it('omit a list of prices whose first price was cleared', () => {
     const later = { start: 60, rate: 0.1, interval: 1 };
     const plan = {
       ...{ plan_id: 'minute', name: minimal.system.name, description: minimal.system.name, currency: 'EUR', price: 1 },
       ...{ is_taxable: false, per_km_pricing: [{ start: 0, rate: 0.3, interval: 1 }, later] },
     };
     const cleared = { ...plan, per_min_pricing: [{ start: 0, rate: undefined, interval: 1 }, later] };
-    expect(finishSettings({ ...minimal, pricingPlans: [cleared as never] })).toEqual({
+    expect(pruneSettings({ ...minimal, pricingPlans: [cleared as never] })).toEqual({
       ...minimal,
       pricingPlans: [plan],
     });

@@ -102,23 +102,26 @@ const languageOf = (entry: unknown): string | undefined => Object(entry).languag
 /** Whether a list has prices, of which the first was cleared. */
 const isCleared = ([first]: readonly unknown[]): boolean => 'rate' in Object(first) && Object(first).rate === undefined;
 
-function finish(value: unknown, languages: readonly string[]): unknown {
+function prune(value: unknown, languages: readonly string[]): unknown {
   if (Array.isArray(value)) {
     const kept = value.filter((entry) => {
       const language = languageOf(entry);
       return language === undefined || languages.includes(language);
     });
     const isEmptied = kept.length === 0 && value.length > 0;
-    return isEmptied || isCleared(kept) ? undefined : kept.map((one) => finish(one, languages));
+    return isEmptied || isCleared(kept) ? undefined : kept.map((one) => prune(one, languages));
   }
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, finish(member, languages)] as const);
+  const members = Object.entries(value).map(([name, member]) => [name, prune(member, languages)] as const);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
 
-/** Removes what the form keeps only while a person types: texts in other languages, and prices after a cleared one. */
-export const finishSettings = (settings: GbfsSettings): GbfsSettings =>
-  finish(settings, settings.system.languages) as GbfsSettings;
+/**
+ * Removes what the form keeps only during editing: texts in languages the system does not list, and price lists whose first
+ * price was cleared.
+ */
+export const pruneSettings = (settings: GbfsSettings): GbfsSettings =>
+  prune(settings, settings.system.languages) as GbfsSettings;
 
 /** Returns a member of a JSON value by its path, such as `system.name` or `vehicleTypes.0.match`. */
 export const readPath = (value: unknown, path: string): unknown =>

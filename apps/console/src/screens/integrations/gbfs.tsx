@@ -13,7 +13,7 @@ import { assign } from '../../signals.ts';
 import { formatDay } from '../../texts/format.ts';
 import { language, texts } from '../../texts/texts.ts';
 import { GbfsFields } from './gbfs-form.tsx';
-import { fieldsOf, finishSettings, type GbfsSettings, membersWithoutField } from './gbfs-members.ts';
+import { fieldsOf, type GbfsSettings, membersWithoutField, pruneSettings } from './gbfs-members.ts';
 
 type Publication = Schema<'GbfsPublicationSettings'>;
 type Settings = GbfsSettings;
@@ -109,7 +109,7 @@ function SettingsFile({ appId, draft }: { appId: string; draft: Signal<Settings>
           <SaveButton
             name={`gbfs-${appId}.json`}
             type="application/json"
-            content={JSON.stringify(finishSettings(draft.value), null, 2)}
+            content={JSON.stringify(pruneSettings(draft.value), null, 2)}
             title={text.download}
           />
         </div>
@@ -128,7 +128,7 @@ function SettingsForm({ appId, settings, onChanged }: FormOptions) {
   const publish = () => {
     isSaved.value = false;
     const change = () =>
-      answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body: { ...finishSettings(draft.value), appId } }));
+      answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body: { ...pruneSettings(draft.value), appId } }));
     run(change, () => {
       isSaved.value = true;
       onChanged();
