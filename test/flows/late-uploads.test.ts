@@ -2,6 +2,7 @@ import { brokerService } from '@odograph/broker/service';
 import type { Database } from '@odograph/database/database';
 import { compressReadings } from '@odograph/ingest/maintenance/policies';
 import { ingestService } from '@odograph/ingest/service';
+import { createLogger } from '@odograph/runtime/logger';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
@@ -49,7 +50,7 @@ describe.skipIf(!inject('isNativeDatabase'))('no live upload waits', () => {
     await platform.db.transaction().execute(async (writer) => {
       await sql`insert into reading (vehicle_id, time, application_id, device_id, received_at)
         values (${Number(first.id)}, to_timestamp(${old + 1}), ${application.id}, 'test', now())`.execute(writer);
-      compression = compressReadings(platform.db, 7);
+      compression = compressReadings(platform.db, 7, createLogger('silent'));
       await waitForLock(writer);
       await one.upload([{ timestamp: old + 2 }, { timestamp: now }]);
       for (let job = 0; job < manyJobs; job += 1) {

@@ -133,8 +133,9 @@ async function store(
 async function drop(client: Client, chunk: Chunk, sum: string): Promise<boolean> {
   await client.query('begin');
   try {
-    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    // Without a timeout: the compression of another week may hold it for minutes, and nothing waits for this transaction yet.
     await client.query('select pg_advisory_xact_lock($1)', [oldReadingsLock]);
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     // Blocks late readings, but no reads.
     await client.query(`lock table ${chunk.relation} in share row exclusive mode`);
     const isSame = (await sumUp(client, chunk)) === sum;

@@ -45,7 +45,7 @@ const closedFunctions = `select oid::regprocedure as signature from pg_proc
 
 /**
  * Revokes from PUBLIC the privileges with which a report login could disturb the platform. The owner of the tables keeps them;
- * the roles of services keep the functions. Those roles are the ones that may read the table migration
+ * the roles of services keep advisory locks. Those roles are the ones that may read the table migration
  * (infra/database-roles.sql).
  */
 async function closeDatabase(trx: Database): Promise<void> {
@@ -62,7 +62,8 @@ async function closeDatabase(trx: Database): Promise<void> {
         execute format('revoke execute on function %s from public', closed.signature);
         execute format('grant execute on function %s to %I with grant option', closed.signature, owner);
         for service in select grantee from pg_class cross join aclexplode(relacl)
-            where pg_class.oid = 'public.migration'::regclass and grantee <> 0 loop
+            where pg_class.oid = 'public.migration'::regclass and grantee <> 0
+              and closed.signature::text ~ '^pg_(try_)?advisory_' loop
           execute format('grant execute on function %s to %s', closed.signature, service);
         end loop;
       end loop;

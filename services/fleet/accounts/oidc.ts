@@ -186,7 +186,6 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
     if (!(logoutEvent in Object(events)) || nonce !== undefined) throw new Error('not a logout token');
     if (sub === undefined && typeof sid !== 'string') throw new Error('the logout token has neither sub nor sid');
     const key = `${config.QUEUE_PREFIX}:oidc-logout:${hashSecret(`${provider.issuer} ${jti}`).toString('base64url')}`;
-    if ((await redis.exists(key)) === 1) throw new Error('the logout token was replayed');
     return {
       key,
       ...(typeof sid === 'string' && { sid }),
@@ -199,10 +198,12 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
     );
     scope.post(`${provider.path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
       const token = String(Object(request.body).logout_token ?? '');
-      const { key, ...ended } = await verify(token).catch((err: unknown) => {
+      const refuse = (err: unknown): never => {
         request.log.warn({ reason: reasonOf(err) }, 'logout token rejected');
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
-      });
+      };
+      const { key, ...ended } = await verify(token).catch(refuse);
+      if ((await redis.exists(key)) === 1) refuse(new Error('the logout token was replayed'));
       await endIdentitySessions(db, provider.issuer, ended);
       // Last, so that the provider can retry a failed logout.
       await redis.set(key, '', 'EX', 2 * maxLogoutTokenSeconds);

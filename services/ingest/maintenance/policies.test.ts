@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendAudit, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { createLogger } from '@odograph/runtime/logger';
 import { urlInRole } from '@odograph/testkit/database-roles';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
@@ -19,6 +20,7 @@ import {
   vacuumBusyTables,
 } from './policies.ts';
 
+const logger = createLogger('silent');
 let db: Kysely<Tables>;
 let url: string;
 
@@ -141,23 +143,23 @@ describe('chunks of readings', () => {
     };
     const backup = await db.startTransaction().execute();
     await sql`select from reading where time < '1952-01-01'`.execute(backup);
-    await compressReadings(db, days);
-    expect(await dropOldReadings(db, days)).toBe(0);
+    expect(await compressReadings(db, days, logger)).toBe(0);
+    expect(await dropOldReadings(db, days, logger)).toBe(0);
     await backup.commit().execute();
     expect(await chunks()).toEqual([false]);
-    await compressReadings(db, days);
+    await compressReadings(db, days, logger);
     expect(await chunks()).toEqual([true]);
-    expect(await dropOldReadings(db, days)).toBe(1);
+    expect(await dropOldReadings(db, days, logger)).toBe(1);
   });
 
   it('are left for the next run when the service stops', async () => {
     await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
       values ('1971-03-10', 1, 1, 'test', now())`.execute(db);
-    const chunks = await compressReadings(db, 1, AbortSignal.abort());
+    const chunks = await compressReadings(db, 1, logger, AbortSignal.abort());
     const { rows } = await sql<{ compressed: number }>`select count(*)::integer as compressed
       from timescaledb_information.chunks where hypertable_name = 'reading' and is_compressed
         and range_start >= '1971-03-01' and range_end <= '1971-03-20'`.execute(db);
-    expect([chunks > 0, rows[0]?.compressed]).toEqual([true, 0]);
+    expect([chunks, rows[0]?.compressed]).toEqual([0, 0]);
   });
 
   it('are analyzed in the role of ingest while they are filled, and once when they have no statistics', async () => {
@@ -212,7 +214,7 @@ describe('chunks of readings', () => {
       const years = (table: string, column: string) =>
         sql`select extract(year from ${sql.ref(column)})::integer as year from ${sql.table(table)}
           where vehicle_id = ${id}::integer`.execute(transaction);
-      expect(await dropOldReadings(transaction, 35 * 366)).toBeGreaterThan(0);
+      expect(await dropOldReadings(transaction, 35 * 366, logger)).toBeGreaterThan(0);
       expect((await years('reading', 'time')).rows).toEqual([{ year: 1996 }]);
       expect((await years('reading_count', 'hour')).rows).toEqual([{ year: 1996 }]);
     } finally {
@@ -277,7 +279,7 @@ describe('retention', () => {
         values (${vehicleId}, ${daysAgo(days)} - interval '1 hour', ${daysAgo(days)}, ${daysAgo(days)}, true, false, 12,
           48, 2, 49, 3)`.execute(db);
     }
-    await dropOldReadings(db, 40);
+    await dropOldReadings(db, 40, logger);
     const { rows } = await sql`select distance_km, first_latitude, last_longitude from trip
       where vehicle_id = ${vehicleId} order by started_at`.execute(db);
     expect(rows).toEqual([

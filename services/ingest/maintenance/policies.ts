@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { signInHasExpired } from '@odograph/database/accounts';
 import type { Database } from '@odograph/database/database';
+import { oldReadingsLock } from '@odograph/database/ingest-barrier';
 import { keptHours } from '@odograph/database/kept-answers';
 import { sqlState } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
@@ -17,35 +19,43 @@ import { excludeOldReadings } from '../pipeline/compression.ts';
 const chunkLockTimeout = '5s';
 const lockNotAvailable = '55P03';
 
-/** Returns undefined if a long-running reader, such as a backup, keeps a chunk locked beyond the lock timeout. */
-async function unlessRead<T>(work: Promise<T>): Promise<T | undefined> {
+/** Returns and logs 0 chunks if a long-running reader, such as a backup, keeps a chunk locked beyond the lock timeout. */
+async function unlessRead(task: MaintenanceTask, logger: Pick<Logger, 'warn'>, work: Promise<number>): Promise<number> {
   try {
     return await work;
   } catch (error) {
     if (sqlState(error) !== lockNotAvailable) throw error;
-    return undefined;
+    logger.warn({ task }, 'readings are left for the next run: a transaction has been reading them for long');
+    return 0;
   }
 }
 
 /**
  * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
  * is compressed again. A chunk that a long-running reader, such as a backup, keeps locked is left for the next run.
- * @returns the number of chunks
+ * @returns the number of chunks that were compressed
  */
-export async function compressReadings(db: Kysely<Tables>, afterDays: number, stopping?: AbortSignal): Promise<number> {
+export async function compressReadings(
+  db: Kysely<Tables>,
+  afterDays: number,
+  logger: Pick<Logger, 'warn'>,
+  stopping?: AbortSignal,
+): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
     select chunk::text as chunk from show_chunks('reading', older_than => make_interval(days => ${afterDays})) as chunk
     order by 1`.execute(db);
+  let compressed = 0;
   for (const { chunk } of rows) {
     if (stopping?.aborted) break;
     const compressing = db.transaction().execute(async (transaction) => {
       await sql`set local lock_timeout = ${sql.lit(chunkLockTimeout)}`.execute(transaction);
       await excludeOldReadings(transaction);
       await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(transaction);
+      return 1;
     });
-    await unlessRead(compressing);
+    compressed += await unlessRead('compress', logger, compressing);
   }
-  return rows.length;
+  return compressed;
 }
 
 /**
@@ -54,14 +64,23 @@ export async function compressReadings(db: Kysely<Tables>, afterDays: number, st
  * run.
  * @returns the number of chunks
  */
-export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
+export async function dropOldReadings(
+  db: Database,
+  retentionDays: number,
+  logger: Pick<Logger, 'warn'>,
+): Promise<number> {
   await sql`update trip set first_latitude = null, first_longitude = null, last_latitude = null, last_longitude = null
     where ended_at < now() - make_interval(days => ${retentionDays})
       and (first_latitude is not null or last_latitude is not null)`.execute(db);
   const dropping = sql<{ count: number }>`
-    with bounded as materialized (select set_config('lock_timeout', ${chunkLockTimeout}, true))
-    select drop_readings_older_than(make_interval(days => ${retentionDays})) as count from bounded`.execute(db);
-  return (await unlessRead(dropping))?.rows[0]?.count ?? 0;
+    with bounded as materialized (select set_config('lock_timeout', ${chunkLockTimeout}, true)),
+      alone as materialized (select pg_advisory_xact_lock(${oldReadingsLock}) from bounded)
+    select drop_readings_older_than(make_interval(days => ${retentionDays})) as count from alone`.execute(db);
+  return unlessRead(
+    'retain',
+    logger,
+    dropping.then(({ rows }) => rows[0]?.count ?? 0),
+  );
 }
 
 /** Retention of the change feed, of closed gaps and of the samples of the pipeline. */

@@ -5,6 +5,7 @@ import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { type Kysely, sql } from 'kysely';
 import {
@@ -35,9 +36,9 @@ const eventRetentionDays = 7;
 const maximumAttempts = 5;
 
 /** Applies every retention that is set; 0 days keep everything. @returns the number of chunks and rows removed */
-async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promise<number> {
+async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig, logger: Logger): Promise<number> {
   const policies: readonly [days: number, remove: (db: Kysely<Tables>, days: number) => Promise<number>][] = [
-    [config.RETENTION_DAYS, dropOldReadings],
+    [config.RETENTION_DAYS, (_, days) => dropOldReadings(db, days, logger)],
     [config.QUARANTINE_RETENTION_DAYS, deleteOldQuarantine],
     [config.COMMAND_RETENTION_DAYS, deleteOldCommands],
     [config.BOOKING_RETENTION_DAYS, deleteOldBookings],
@@ -63,8 +64,8 @@ export async function scheduleMaintenance(
   // Tasks over many chunks stop between two of them, so that a shutdown does not wait for all.
   const stopping = new AbortController();
   const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
-    compress: { every: hourMs, run: () => compressReadings(db, compressAfterDays, stopping.signal) },
-    retain: { every: hourMs, run: () => applyRetention(db, config) },
+    compress: { every: hourMs, run: () => compressReadings(db, compressAfterDays, logger, stopping.signal) },
+    retain: { every: hourMs, run: () => applyRetention(db, config, logger) },
     count: { every: hourMs, run: () => countReadings(db) },
     forget: { every: hourMs, run: () => deleteExpired(db) },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db, stopping.signal) },
