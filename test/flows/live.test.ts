@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +7,6 @@ import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { EventClient } from '@odograph/query/live/event-client.fixture';
 import { untilReaderWaits } from '@odograph/query/shared/change-reader.fixture';
-import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Server } from '@odograph/runtime/redis';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
@@ -211,10 +208,7 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     const client = await open();
     await upload(48.1);
     await client.until(() => latitudeIn(client) === 48.1);
-    const observer = connectRedis(redis.url, createLogger('silent')) as Server;
-    await once(observer, 'ready');
-    await untilReaderWaits(observer, platform.config.QUEUE_PREFIX);
-    observer.disconnect();
+    await untilReaderWaits(redis.url, platform.config.QUEUE_PREFIX);
     await redis.end('SIGKILL');
     await setPrivacy('on');
     await client.until(() => stateIn(client) === 'private', 20_000);

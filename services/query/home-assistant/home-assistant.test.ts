@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Server as RedisServer } from '@odograph/runtime/redis';
+import { connectRedis } from '@odograph/runtime/redis';
 import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import {
@@ -151,7 +151,7 @@ describe('Home Assistant', () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { electric: { soc: 55 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
-    await untilReaderWaits(redis as RedisServer, shared.config.QUEUE_PREFIX);
+    await untilReaderWaits(shared.config.REDIS_URL, shared.config.QUEUE_PREFIX);
     heard.clear();
     await homeAssistant.publishAsync('homeassistant/status', 'online');
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));

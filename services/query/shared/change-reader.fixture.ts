@@ -1,12 +1,20 @@
-import { on } from 'node:events';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { changesKey } from '@odograph/contracts/events';
-import type { Server } from '@odograph/runtime/redis';
 
-/** Resolves when a reader waits in Redis for changes. */
-export async function untilReaderWaits(redis: Server, prefix: string): Promise<void> {
-  const monitor = await redis.monitor();
-  for await (const [, [command, ...parameters]] of on(monitor, 'monitor')) {
-    if (command === 'xread' && parameters.includes(changesKey(prefix))) break;
+/**
+ * Resolves when a reader waits in Redis for changes. Reads MONITOR itself: ioredis fails if the first command of another client
+ * arrives together with the reply.
+ */
+export async function untilReaderWaits(redisUrl: string, prefix: string): Promise<void> {
+  const { hostname, port, password } = new URL(redisUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  if (password !== '') socket.write(`AUTH ${password}\r\n`);
+  socket.write('MONITOR\r\n');
+  for await (const line of createInterface({ input: socket })) {
+    if (/ "xread" /i.test(line) && line.includes(`"${changesKey(prefix)}"`)) break;
   }
-  monitor.disconnect();
+  socket.destroy();
 }
