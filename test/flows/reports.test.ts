@@ -247,7 +247,7 @@ describe.skipIf(!isNative)('a report login at a server', () => {
       return rows;
     };
     try {
-      // As an owner who is no superuser leaves it.
+      // As if an owner without superuser rights had created the roles.
       await sql`revoke execute on function pg_try_advisory_lock(integer, integer) from odograph_ingest`.execute(own);
       logins.push((await createReportLogin(own, undefined)).login);
       expect(await findLocked()).toEqual([]);

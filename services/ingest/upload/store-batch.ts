@@ -324,7 +324,7 @@ const joinedLists = (older: string, newer: string, elementKey: string): string =
  * Builds SQL that merges the lists of the incoming row and the stored one; elements received later win. Of lists that are
  * together larger than a reading may be, the one received later is kept, as in mergeFields.
  */
-function mergedLists({ of, elementKey }: StoredValue & Required<Pick<StoredValue, 'elementKey'>>): string {
+function mergedLists({ of }: StoredValue, elementKey: string): string {
   const [incoming, stored] = [of('excluded'), of('reading')];
   return `case when ${incoming} is null or ${stored} is null or ${incoming} = ${stored}
     then coalesce(${stored}, ${incoming})
@@ -339,9 +339,9 @@ function mergedLists({ of, elementKey }: StoredValue & Required<Pick<StoredValue
  * null never replaces a value. Lists are joined.
  * @param of SQL for what is taken from a row: the value or one of its columns
  */
-const merged = ({ elementKey, ...value }: StoredValue, of: (row: string) => string): string =>
-  elementKey !== undefined
-    ? mergedLists({ ...value, elementKey })
+const merged = (value: StoredValue, of: (row: string) => string): string =>
+  value.elementKey !== undefined
+    ? mergedLists(value, value.elementKey)
     : `case when case when excluded.received_at >= reading.received_at
     then ${value.of('excluded')} is not null else ${value.of('reading')} is null end
   then ${of('excluded')} else ${of('reading')} end`;
