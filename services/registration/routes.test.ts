@@ -247,9 +247,19 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect((await lookUp(vin, stranger)).body.certificate.model).toBe('');
   });
 
-  it('answers for a vehicle with a foreign plate and an invalid VIN', async () => {
-    const { status, body } = await ofVehicle(await describeVehicle({ plate: 'M-XY 1234', vin: 'chassis 7' }));
-    expect([status, body.certificate.plate, body.certificate.vin]).toEqual([200, 'M-XY 1234', 'chassis 7']);
+  it('is the answer for a foreign plate, a plate with leading zeros and an invalid VIN, too', async () => {
+    const foreign = await ofVehicle(await describeVehicle({ plate: 'M-XY 1234', vin: 'chassis 7' }));
+    expect(foreign.body.certificate).toMatchObject({ plate: 'M-XY 1234', vin: 'chassis 7' });
+    const former = await ofVehicle(await describeVehicle({ plate: '0123 ZA 75', model: 'Former' }));
+    for (const [text, { body }] of [
+      ['M-XY 1234', foreign],
+      ['mxy1234', foreign],
+      ['Chassis 7', foreign],
+      ['0123 ZA 75', former],
+    ] as const)
+      expect((await lookUp(text)).body).toEqual(body);
+    const stranger = clientWithToken(fixture.platform.httpUrl, other.token);
+    expect((await lookUp('M-XY 1234', stranger)).body.error).toBe('INVALID_PARAMETER');
   });
 
   it('answers UNKNOWN_VEHICLE for a deleted or malformed vehicle id', async () => {

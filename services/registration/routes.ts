@@ -79,10 +79,11 @@ function addPlateOrVinRoute(http: Http, db: Database, sources: Sources): void {
         response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ caller, params }, reply) => {
-      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      const own = await findOwnDescription(db, caller, identity);
+    async ({ caller, params: { plate_or_vin: text } }, reply) => {
+      // Before the form is checked: a vehicle of the caller may have a foreign plate.
+      const own = await findOwnDescription(db, caller, text);
       if (own !== undefined) return answerWith(reply, await lookUpVehicle(sources, own, caller));
+      const identity = parsePlateOrVin('plate_or_vin', text);
       return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller.applicationId));
     },
   );

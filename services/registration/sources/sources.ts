@@ -5,7 +5,7 @@ import { hasPlate } from '@odograph/database/vehicle-conditions';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
-import { normalizePlate, type VehicleIdentity } from '../record/identity.ts';
+import { normalizePlate } from '../record/identity.ts';
 import { decodeVin, normalizeVin } from '../record/vin.ts';
 import type { Finding, Source } from './lookup.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
@@ -89,19 +89,22 @@ export async function findDescription(db: Database, caller: Caller, vehicleId: s
 }
 
 /**
- * Reads the platform's own description of the vehicle with a plate or VIN, among those that the caller may see.
- * @returns the newest vehicle if several have the VIN; undefined if none matches
+ * Reads the platform's own description of the vehicle with a plate or VIN, of any country and form, among those that the
+ * caller may see.
+ * @returns the newest vehicle if several match; undefined if none does
  */
 export function findOwnDescription(
   db: Database,
   caller: Caller,
-  { plate, vin }: VehicleIdentity,
+  text: string,
 ): Promise<VehicleDescription | undefined> {
+  const plate = normalizePlate(text)?.key ?? text;
+  const vin = normalizeVin(text) ?? text;
   return db
     .selectFrom('vehicle')
     .select(descriptionColumns)
     .where(accessibleTo(caller))
-    .where(plate === undefined ? sql<boolean>`upper(vin) = ${vin}` : hasPlate(plate))
+    .where(sql<boolean>`(${hasPlate(text)} or ${hasPlate(plate)} or upper(vin) = upper(${vin}))`)
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
