@@ -151,6 +151,13 @@ describe('DELETE /v1/user/{userid}', () => {
     expect((await deleteDriver()).status).toBe(200);
   });
 
+  it('does not wait for devices without Bluetooth, which confirm no revocation', async () => {
+    for (const model of ['tracker', 'teltonika']) await issue(await newVehicle({ model }), -1);
+    const { status, body } = await deleteDriver();
+    expect([status, body]).toEqual([200, {}]);
+    expect(await idsOf(ofDriver('scheduled'))).toEqual([]);
+  });
+
   it('does not wait for an unknown driver, expired authorizations or a vehicle without a device', async () => {
     expect((await deleteDriver()).body).toEqual({});
     const [over, bare] = [await newVehicle(), await newVehicle()];

@@ -109,7 +109,10 @@ interface UnconfirmedDevice {
   readonly listVersion: number;
 }
 
-/** Finds the devices that have not confirmed their key lists, of vehicles with unexpired revocations of this driver. */
+/**
+ * Finds the devices that have not confirmed their key lists, of vehicles with unexpired revocations of this driver. A device
+ * without Bluetooth opens nothing, and confirms no list.
+ */
 async function findUnconfirmed(
   db: Database,
   caller: Caller,
@@ -122,6 +125,8 @@ async function findUnconfirmed(
     join vehicle on vehicle.id = grant_.vehicle_id and ${isVisibleTo(caller)}
     join device_link link on link.vehicle_id = vehicle.id and upper_inf(link.period)
     join device_key held on held.device_id = link.device_id and held.confirmed_version < held.list_version
+    join device on device.id = link.device_id
+    join device_model model on model.id = device.model_id and model.bluetooth
     where ${isOfDriver(caller, driverId)} and grant_.revoked_at is not null and grant_.valid_until > ${now}`.execute(
     db,
   );
