@@ -52,6 +52,15 @@ describe('a failure', () => {
     expect([response.status, await response.json()]).toMatchObject([415, { error: 'UNSUPPORTED_MEDIA_TYPE' }]);
   });
 
+  it('is not caused by the type of an empty body', async () => {
+    const { url } = await startHttp();
+    for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
+      const headers = { 'x-service-token': 'right', 'content-type': type };
+      const response = await fetch(`${url}/v1/echo?count=3`, { method: 'POST', headers, body: '' });
+      expect([response.status, await response.json()]).toMatchObject([200, { count: 3 }]);
+    }
+  });
+
   it('is not caused by a trailing slash', async () => {
     const { client } = await startHttp();
     expect((await client.get('/v1/page/')).status).toBe(200);

@@ -1,4 +1,5 @@
-import { type Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { maxNameLength } from '@odograph/contracts/nearest';
 import { ruleOfUnknown } from '@odograph/contracts/schema-faults';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -6,9 +7,12 @@ import type { Http } from './http.ts';
 import { isOptional, type JsonSchema } from './openapi-schema.ts';
 import { isFlag, isTrue } from './schemas.ts';
 
+const hasBody = ({ 'content-length': length = '0', 'transfer-encoding': encoding }: IncomingHttpHeaders): boolean =>
+  length !== '0' || encoding !== undefined;
+
 /**
- * Accepts bodies in JSON only. `Content-type: application/json` with an empty body is a valid request: its body is the empty
- * object.
+ * Accepts bodies in JSON only. An empty body is a valid request, whatever its type, as that of `curl -d ''` is a form's: it
+ * counts as the empty object.
  */
 export function acceptJson(http: Http): void {
   const parse = http.getDefaultJsonParser('error', 'error');
@@ -16,6 +20,10 @@ export function acceptJson(http: Http): void {
   http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});
     else void parse(request, body as string, done);
+  });
+  http.addContentTypeParser('*', ({ headers }, _payload, done) => {
+    if (hasBody(headers)) done(new Failure('UNSUPPORTED_MEDIA_TYPE', undefined, { field: 'content-type' }));
+    else done(null, {});
   });
 }
 
