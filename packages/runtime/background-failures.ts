@@ -19,6 +19,8 @@ export class BackgroundFailures<Task extends string> implements FailureReports<T
     this.#tasks = tasks;
     this.#logger = logger;
     this.#counter = counter;
+    // So that the alert sees the first failure: Prometheus finds an increase only between two samples.
+    for (const task in tasks) counter.inc({ task }, 0);
   }
 
   /** Every task that has failed and not succeeded since: what that means, and why. */

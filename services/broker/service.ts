@@ -214,6 +214,8 @@ function createConnectionLimits(
   });
   const { maximum, maximumUnauthenticated } = limits;
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
+  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  metrics.refused.inc({ reason: 'connections' }, 0);
   addConnectionGauge(registry, 'broker', limits);
   return limits;
 }

@@ -143,6 +143,8 @@ export function createCommandMetrics(registry: Registry, logger: Logger): Measur
     labelNames: ['action', 'outcome'],
     registers: [registry],
   });
+  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  for (const { action } of remoteActions) outcomes.inc({ action, outcome: 'PLATFORM_UNAVAILABLE' }, 0);
   const durations = new Histogram({
     name: 'odograph_command_duration_seconds',
     help: 'Time from the request of a remote action to its outcome',

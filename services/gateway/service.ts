@@ -86,6 +86,8 @@ function createTeltonikaEndpoint(
       logger.warn({ reason, address }, 'connection refused');
     },
   });
+  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  metrics.refused.inc({ listener: 'teltonika', reason: 'connections' }, 0);
   addConnectionGauge(registry, 'gateway', connections);
   return {
     devices: new GatewayDevices(db),

@@ -88,6 +88,8 @@ let certificate: string;
 let mqttUrl: string;
 let receiver: Awaited<ReturnType<typeof receiveTraces>>;
 const scrape = async () => (await fetch(`${platform.httpUrl}/metrics`)).text();
+/** The first scrape. */
+let fresh: string;
 /** Every name that a scrape of a process with all services can contain. */
 let names: Set<string>;
 beforeAll(async () => {
@@ -108,8 +110,8 @@ beforeAll(async () => {
   }
   Object.assign(settings, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '200' });
   platform = await spawnPlatform([], settings);
-  const text = await scrape();
-  const metrics = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+  fresh = await scrape();
+  const metrics = [...fresh.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
   names = new Set(metrics.flatMap((name) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)]));
   // Written by Prometheus.
   names.add('up');
@@ -230,6 +232,18 @@ describe('the alert rules for Prometheus', () => {
     expect(expressions.length).toBeGreaterThan(10);
     expect(faultsIn(expressions)).toEqual([]);
     expect(unknownIn(expressions)).toEqual([]);
+  });
+
+  it('see the first increase of a counter, which has a sample before it', async () => {
+    const increases = (await alertRules()).flatMap(({ expr }) => [
+      ...expr.matchAll(/increase\((?<name>\w+)(?:\{(?<label>[^}]*)\})?\[/g),
+    ]);
+    expect(increases.length).toBeGreaterThan(5);
+    const lines = fresh.split('\n');
+    const unseen = increases.flatMap(({ groups: { name = '', label = '' } = {} }) =>
+      lines.some((line) => new RegExp(`^${name}[{ ]`).test(line) && line.includes(label)) ? [] : [`${name}{${label}}`],
+    );
+    expect(unseen).toEqual([]);
   });
 
   it('have a name of their own, a severity, and say what to do', async () => {
