@@ -176,9 +176,14 @@ export class WebhookDelivery implements SlotUser {
 
   #pump(): void {
     if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
-    if (this.#receiver.isPaused(this.#context.clock())) return;
+    const isNotification = this.#webhook.url === undefined;
+    if (this.#receiver.isPaused(this.#context.clock())) {
+      // Reading schedules the escalations of alarms, for which a pause is too long.
+      if (isNotification) void this.#readAhead();
+      return;
+    }
     // One message of a notification at a time: one that waited in flight could be sent outdated, or after a stop.
-    const maxInFlight = this.#webhook.url === undefined ? 1 : this.#receiver.maxInFlight;
+    const maxInFlight = isNotification ? 1 : this.#receiver.maxInFlight;
     while (this.#busy.size < maxInFlight) {
       const next = this.#nextReady();
       if (!next) break;

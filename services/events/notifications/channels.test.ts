@@ -20,6 +20,7 @@ interface Request {
 }
 const requests: Request[] = [];
 let status = 200;
+let headers: Record<string, string> = {};
 /** Answers are sent once it resolves. */
 let answered = Promise.resolve();
 const receiver = createServer();
@@ -28,7 +29,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const chunk of request) chunks.push(chunk as Buffer);
   requests.push({ url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
   await answered;
-  response.writeHead(status).end();
+  response.writeHead(status, headers).end();
 }
 receiver.on('request', (request, response) => void answer(request, response));
 receiver.listen(0, '127.0.0.1');
@@ -47,6 +48,7 @@ let api: ApiClient;
 beforeEach(async () => {
   requests.splice(0);
   status = 200;
+  headers = {};
   answered = Promise.resolve();
   aheadMs = 0;
   application = await createApplication(platform.db);
@@ -106,6 +108,28 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     const texts = () => requests.map(({ body }) => JSON.parse(body.toString()).text);
     await eventually(async () => expect(texts()).toContainEqual(expect.stringContaining('third')), waitMs);
     expect(texts()).not.toContainEqual(expect.stringContaining('second'));
+  });
+
+  it('whose address asks for a pause is escalated nevertheless', async () => {
+    [status, headers] = [503, { 'retry-after': '3600' }];
+    const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
+    const first = await create({
+      slack: { url: `${base}/first` },
+      escalation: { notificationId, afterMinutes: 1 },
+    });
+    const rule = await createRule(platform.db, application.id);
+    await raiseAlarm(platform.db, rule, vehicle);
+    await eventually(
+      async () => expect((await api.get(`${path}/${first}`)).body).toMatchObject({ state: 'failing' }),
+      waitMs,
+    );
+    const alarmId = await raiseAlarm(platform.db, rule, await createVehicle(platform.db, application));
+    await eventually(async () => {
+      const { rows } = await sql`select from notification_escalation where alarm_id = ${alarmId}`.execute(platform.db);
+      expect(rows).toHaveLength(1);
+    }, waitMs);
+    expect(requests).toHaveLength(1);
+    for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
   });
 
   it('to Matrix contains text and escaped HTML', async () => {

@@ -69,6 +69,16 @@ async function createGroup(applicationId: number, member?: TestVehicle): Promise
   return id;
 }
 
+/** Waits until the escalation of an alarm is scheduled, and makes it due. */
+async function escalate(alarmId: string): Promise<void> {
+  await eventually(async () => {
+    const { numAffectedRows } = await sql`update notification_escalation set due_at = now()
+      where alarm_id = ${alarmId}`.execute(platform.db);
+    expect(numAffectedRows).toBe(1n);
+  }, waitMs);
+  await recordEscalations(platform.db);
+}
+
 const stateOf = async (id: string) => (await api.get(`${path}/${id}`)).body;
 const headerOf = (source: string, name: string) =>
   new RegExp(`^${name}: (.*)$`, 'im').exec(source.replaceAll(/\r\n[ \t]/g, ' '))?.[1] ?? '';
@@ -233,6 +243,16 @@ describe('events', { timeout: 2 * waitMs }, () => {
     for (let n = 0; n < 2; n += 1) await recordEscalations(platform.db);
     await awaitSubjects(bob, ['AB-123-CD: towing, not acknowledged']);
     expect(subjectsTo(ann)).toHaveLength(2);
+  });
+
+  it('escalate although the first address accepts nothing, not even the alarm before', async () => {
+    server.refused.add(ann);
+    const second = await create({ email: bob, events: ['device.silent'] });
+    const first = await create({ escalation: { notificationId: second, afterMinutes: 1 } });
+    await raiseAlarm(platform.db, rule, vehicle, 60);
+    await eventually(async () => expect(await stateOf(first)).toMatchObject({ state: 'failing' }), waitMs);
+    await escalate(await raiseAlarm(platform.db, rule, vehicle));
+    await awaitSubjects(bob, ['AB-123-CD: towing, not acknowledged']);
   });
 });
 

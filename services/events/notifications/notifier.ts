@@ -76,7 +76,13 @@ class Notifier implements OpenedReceiver {
     return turn;
   };
 
-  readonly select = (events: readonly PlatformEvent[]) => queries.selectTold(this.#context.db, this.#webhook, events);
+  /** Selects the events to send, and schedules the escalations of their alarms: an alarm may wait days for its attempt. */
+  readonly select = async (events: readonly PlatformEvent[]): Promise<PlatformEvent[]> => {
+    const { db } = this.#context;
+    const told = await queries.selectTold(db, this.#webhook, events);
+    await queries.planEscalations(db, this.#webhook.id, told);
+    return told;
+  };
 
   async tick(): Promise<void> {
     if (!this.#isHolding || this.#isWritingDigest || this.#isClosed) return;
@@ -113,10 +119,6 @@ class Notifier implements OpenedReceiver {
     const { db } = this.#context;
     const event = JSON.parse(json) as ToldEvent;
     const isTest = event.type === 'notification.test';
-    if (event.type === 'alarm.raised' || event.type === 'alarm.escalated') {
-      // Plan first: the escalation must not depend on the delivery of this message.
-      await queries.planEscalation(db, this.#webhook.id, String(event.data['id']));
-    }
     const waitMs = this.#isHolding && !isTest ? hourMs : await this.#waitMs();
     if (isTest && waitMs > 0) throw tooManyRequests(waitMs);
     if (waitMs > 0) {

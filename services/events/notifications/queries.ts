@@ -101,11 +101,14 @@ export async function findPlates(db: Database, events: readonly ToldEvent[]): Pr
   return new Map(rows.map(({ id, plate }) => [id, plate]));
 }
 
-/** Schedules the escalation of an alarm to another notification unless it is acknowledged in time; once for each alarm. */
-export async function planEscalation(db: Database, id: string, alarmId: string): Promise<void> {
+/** Schedules the escalations of raised or escalated alarms unless they are acknowledged in time; once for each alarm. */
+export async function planEscalations(db: Database, id: string, events: readonly PlatformEvent[]): Promise<void> {
+  const raised = events.filter(({ type }) => type === 'alarm.raised' || type === 'alarm.escalated');
+  if (raised.length === 0) return;
+  const alarmIds = raised.map(({ json }) => String((JSON.parse(json) as ToldEvent).data['id']));
   await sql`insert into notification_escalation (notification_id, alarm_id, due_at)
     select notification.id, alarm.id, clock_timestamp() + make_interval(mins => escalates_after_minutes)
-    from notification join alarm on alarm.id = ${alarmId}
+    from notification join alarm on alarm.id = any (${alarmIds}::uuid[])
     where notification.id = ${id} and escalates_to is not null and alarm.acknowledged_at is null
     on conflict do nothing`.execute(db);
 }
