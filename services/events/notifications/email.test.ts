@@ -254,6 +254,17 @@ describe('events', { timeout: 2 * waitMs }, () => {
     await escalate(await raiseAlarm(platform.db, rule, vehicle));
     await awaitSubjects(bob, ['AB-123-CD: towing, not acknowledged']);
   });
+
+  it('that escalated wait for a correction of the address, also those of vehicles that it does not select', async () => {
+    server.refused.add(bob);
+    const fields = { events: ['device.silent'], vehicleIds: [otherVehicle.id] };
+    const second = await create({ ...fields, email: bob });
+    await create({ escalation: { notificationId: second, afterMinutes: 1 } });
+    await escalate(await raiseAlarm(platform.db, rule, vehicle));
+    await eventually(async () => expect(await stateOf(second)).toMatchObject({ state: 'failing' }), waitMs);
+    await api.put(`${path}/${second}`, { ...fields, email: 'bob.b@example.com' });
+    await awaitSubjects('bob.b@example.com', ['AB-123-CD: towing, not acknowledged']);
+  });
 });
 
 describe('the interface', { timeout: waitMs }, () => {

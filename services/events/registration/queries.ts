@@ -115,7 +115,8 @@ export async function changeWebhook(
   await sql`update webhook set url = ${url}, event_types = ${[...types]}::text[],
     all_vehicles = ${vehicleIds === undefined}, ${disabled} where id = ${id}`.execute(db);
   await restartDelivery(db, id);
-  await sql`delete from webhook_retry where webhook_id = ${id} and ${vehicleIds !== undefined}
+  // A notification also sends escalated alarms of other vehicles.
+  await sql`delete from webhook_retry where webhook_id = ${id} and ${url !== null && vehicleIds !== undefined}
     and coalesce(vehicle_id, 0) <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
 }
 
