@@ -16,9 +16,17 @@ export const storableUnicodePattern = '^[^\\u0000\\ud800-\\udfff]*$';
 /** A plate with at least one letter or digit: only those distinguish plates. */
 export const platePattern = '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$';
 
+/**
+ * What does not distinguish plates: spaces, punctuation and symbols. Letters of every script do. A regular expression for
+ * both JavaScript and PostgreSQL.
+ */
+export const plateSeparators =
+  '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00bf\\u2000-\\u206f\\u2212\\u3000\\u30fb]';
+const separators = new RegExp(plateSeparators, 'g');
+
 /** Returns the letters and digits of a plate, in upper case: all that distinguishes plates. */
 export function plateKey(plate: string): string {
-  return plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
+  return plate.toUpperCase().replace(separators, '');
 }
 
 const storableRule = 'must not contain NUL or half of a surrogate pair';

@@ -1,3 +1,4 @@
+import { plateSeparators } from '@odograph/contracts/text-patterns';
 import { type RawBuilder, sql } from 'kysely';
 
 // SQL conditions on the table `vehicle`, which the statement must name by that alias.
@@ -26,7 +27,7 @@ export function isAvailable(interval: RawBuilder<unknown>): RawBuilder<boolean> 
 
 /** SQL of `plateKey` (contracts/text-patterns.ts), in the words of the index vehicle_plate. */
 export function plateKeyOf(plate: RawBuilder<unknown>): RawBuilder<string> {
-  return sql<string>`regexp_replace(upper(${plate}), '[^A-Z0-9]', '', 'g')`;
+  return sql<string>`regexp_replace(upper(${plate}), ${sql.lit(plateSeparators)}, '', 'g')`;
 }
 
 /** True for a vehicle with this plate: only letters and digits count, in any case. */

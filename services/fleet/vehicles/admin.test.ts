@@ -44,6 +44,26 @@ describe('/v1/x/admin/vehicles', () => {
     expect(page.vehicles).toEqual([{ ...described, seats: 5, id: body.id, archived: false, deviceId: null }]);
   });
 
+  it('tells plates apart by the letters of every script, and by no separator', async () => {
+    const digits = newPlate();
+    const create = async (plate: string) =>
+      (await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate })).body.id;
+    const idOf = async (plate: string) => {
+      const { body } = await api.get(`/v1/vehicle?plate=${encodeURIComponent(plate)}`);
+      return body.Id ?? body.error;
+    };
+    const [munich, muhldorf] = [await create(`M-${digits}`), await create(`MÜ-${digits}`)];
+    const [moscow, beijing] = [await create(`А-${digits}-ВС`), await create(`京·${digits}`)];
+    expect(new Set([munich, muhldorf, moscow, beijing, undefined]).size).toBe(5);
+    expect(await idOf(`m\u2013${digits}\u00a0`)).toBe(munich);
+    expect([await idOf(`MÜ ${digits}`), await idOf(`А${digits}ВС`), await idOf(`京${digits}`)]).toEqual([
+      muhldorf,
+      moscow,
+      beijing,
+    ]);
+    for (const other of [`О${digits}МК`, `沪${digits}`, digits]) expect(await idOf(other)).toBe('UNKNOWN_VEHICLE');
+  });
+
   it.each([
     ['plate', { plate: '' }],
     ['plate', { plate: '---' }],
