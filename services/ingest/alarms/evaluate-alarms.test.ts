@@ -94,6 +94,15 @@ describe('an alarm of speed', () => {
     expect(await intervalsOf(vehicle)).toEqual([[0, null]]);
   });
 
+  it('with a limit below the hysteresis ends when the vehicle stands', async () => {
+    const { vehicle, upload } = await watch('speed', { limitKmh: 3 });
+    await upload(at(0, driving(4)), at(1, driving(1)), at(2, driving(0)), at(3, driving(20)));
+    expect(await intervalsOf(vehicle)).toEqual([
+      [0, 2],
+      [3, null],
+    ]);
+  });
+
   it('is raised with its own times by late readings, and ends at the next stored reading below the limit', async () => {
     const { vehicle, upload } = await watch('speed', { limitKmh: 100 });
     await upload(at(0, driving(50)), at(100, driving(50)));
@@ -189,6 +198,15 @@ describe('an alarm of a low battery', () => {
     const { vehicle, upload } = await watch('low-battery', { belowPercent: 20 });
     for (const [second, soc] of [20, 19.5, 21, 24.9, 25].entries()) await upload(at(second, { electric: { soc } }));
     expect(await intervalsOf(vehicle)).toEqual([[1, 4]]);
+  });
+
+  it('with a limit near 100 % ends when the battery is full', async () => {
+    const { vehicle, upload } = await watch('low-battery', { belowPercent: 97.3 });
+    for (const [second, soc] of [97, 99.9, 100, 97].entries()) await upload(at(second, { electric: { soc } }));
+    expect(await intervalsOf(vehicle)).toEqual([
+      [0, 2],
+      [3, null],
+    ]);
   });
 
   it('is raised by the voltage in CAN data, and ignores text that is no number', async () => {

@@ -90,8 +90,10 @@ function judgeGeofence(geofence: Geofence, when: AlarmParameters['when']): Judge
 
 function lowBattery({ belowPercent, belowVolts = 0, canKey = '' }: AlarmParameters): Condition {
   if (belowPercent !== undefined) {
+    // A full battery ends every alarm.
+    const hysteresis = Math.min(alarmHysteresis.percent, 100 - belowPercent);
     return {
-      judge: (judged) => isUnder(socOf(judged), belowPercent, alarmHysteresis.percent),
+      judge: (judged) => isUnder(socOf(judged), belowPercent, hysteresis),
       measure: socOf,
       column: "(soc is not null or jsonb_exists(fleet, 'ChargeLevel'))",
     };
@@ -118,7 +120,8 @@ export const conditions: Readonly<Record<AlarmKind, CreateCondition | undefined>
   geofence: ({ when }, shape) =>
     shape && { judge: judgeGeofence(shape, when), measure: () => undefined, column: 'latitude is not null' },
   speed: ({ limitKmh = Number.POSITIVE_INFINITY }) => ({
-    judge: (judged) => isOver(speedOf(judged), limitKmh, alarmHysteresis.speedKmh),
+    // A standing vehicle ends every alarm.
+    judge: (judged) => isOver(speedOf(judged), limitKmh, Math.min(alarmHysteresis.speedKmh, limitKmh)),
     measure: speedOf,
     column: "(speed is not null or jsonb_exists(fleet, 'speed'))",
   }),
