@@ -129,7 +129,30 @@ describe('a device without contact', () => {
       expect(await alarms()).toEqual([[20, null]]);
     }));
 
-  it('is no longer expected once its vehicle is archived', () =>
+  it('raises the alarm also if it never had any, counted from its link', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([]);
+      await sql`update event set stored_at = ${ago(50)} where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
+      await raiseSilent(trx);
+      await clearSilent(trx);
+      expect(await alarms()).toEqual([[20, null]]);
+      await contact(trx, vehicle, 2);
+      await clearSilent(trx);
+      expect(await alarms()).toEqual([[20, 2]]);
+    }));
+
+  it('ends the alarm at a contact before it that was stored later', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 50);
+      await raiseSilent(trx);
+      await contact(trx, vehicle, 25);
+      await clearSilent(trx);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([[20, 20]]);
+    }));
+
+  it('is no longer expected once its vehicle is archived, and again once it is not', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       await contact(trx, vehicle, 50);
       await raiseSilent(trx);
@@ -137,6 +160,12 @@ describe('a device without contact', () => {
       await clearSilent(trx);
       await raiseSilent(trx);
       expect(await alarms()).toEqual([[20, 0]]);
+      await sql`update vehicle set archived_at = null where id = ${Number(vehicle.id)}`.execute(trx);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([
+        [20, 0],
+        [0, null],
+      ]);
     }));
 });
 

@@ -53,20 +53,24 @@ export async function alarmCheckAgeMs(db: Database): Promise<number> {
 
 /**
  * Raises an alarm for each linked vehicle without contact for the minutes of its rule, counted from the last receipt, from the
- * start of the link or rule, or from the last outage of the platform.
+ * start of the link or rule, or from the last outage of the platform. The first link of a device starts before it was made.
+ * If the last alarm ended without contact, because the vehicle was archived or the rule did not apply, the next one starts then.
  * @returns the ids of the alarms
  */
 export function raiseSilent(db: Database): Promise<string[]> {
   return idsOf(
     db,
     sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, value)
-      select rule.application_id, rule.id, vehicle.id, rule.kind, due.at, due.minutes
+      select rule.application_id, rule.id, vehicle.id, rule.kind, greatest(due.at, (select max(cleared_at) from alarm
+        where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id)), due.minutes
       from ${rulesOf('silent')} join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
       join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
-      join vehicle_latest as latest on latest.vehicle_id = vehicle.id
+      left join vehicle_latest as latest on latest.vehicle_id = vehicle.id
       cross join alarm_watch
       cross join lateral (select minutes, greatest(latest.received_at, rule.active_from, alarm_watch.since,
-          nullif(lower(device_link.period), '-infinity')) + minutes * interval '1 minute' as at
+          nullif(lower(device_link.period), '-infinity'), case when latest.received_at is null then (
+            select max(stored_at) from event where event.vehicle_id = vehicle.id and type = 'device.linked') end)
+          + minutes * interval '1 minute' as at
         from (select (rule.parameters ->> 'afterMinutes')::double precision as minutes) as given) as due
       where due.at <= now()
         and not exists (select from alarm where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id
@@ -75,17 +79,20 @@ export function raiseSilent(db: Database): Promise<string[]> {
   );
 }
 
+/** SQL on `alarm` of silence and `vehicle_latest` that is true after a contact that the alarm does not know. */
+const isContacted = sql`vehicle_latest.received_at > open.raised_at - open.value * interval '1 minute'`;
+
 /** Clears alarms of silence: at the next contact, or now if the vehicle is archived or has no device. @returns their ids */
 export function clearSilent(db: Database): Promise<string[]> {
   return idsOf(
     db,
     sql`update alarm set cleared_at = greatest(alarm.raised_at, latest.contact_at, case
         when latest.contact_at is null then now() end)
-      from (select vehicle.id, case when vehicle_latest.received_at > open.raised_at then vehicle_latest.received_at end
-          as contact_at, open.id as alarm_id
+      from (select vehicle.id, case when ${isContacted} then vehicle_latest.received_at end as contact_at,
+          open.id as alarm_id
         from alarm as open join vehicle on vehicle.id = open.vehicle_id
         left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
-        where open.kind = 'silent' and open.cleared_at is null and (vehicle_latest.received_at > open.raised_at
+        where open.kind = 'silent' and open.cleared_at is null and (${isContacted}
           or vehicle.archived_at is not null or not exists (select from device_link
             where device_link.vehicle_id = vehicle.id and device_link.period @> now()))) as latest
       where alarm.id = latest.alarm_id and alarm.cleared_at is null returning alarm.id`,
