@@ -147,6 +147,33 @@ describe('invalid values', () => {
   });
 });
 
+describe('a dismissed upload', () => {
+  it('is no longer dismissed once it is received again, or stored by a replay', async () => {
+    const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
+    const { deviceId } = vehicle;
+    const dismiss = async () => {
+      const { rows } = await sql<{ id: string }>`update quarantine set resolved_at = now(), dismissed_reason = 'a test'
+        where device_id = ${deviceId} returning id::text`.execute(platform.db);
+      return rows[0]?.id ?? '';
+    };
+    const stateOf = async () => {
+      const { rows } = await sql`select resolved_at is not null as resolved, dismissed_reason as reason
+        from quarantine where device_id = ${deviceId}`.execute(platform.db);
+      return rows;
+    };
+    await ingest(upload(deviceId, '{'));
+    const quarantineId = await dismiss();
+    await ingest(upload(deviceId, '{'));
+    expect(await stateOf()).toEqual([{ resolved: false, reason: null }]);
+    await dismiss();
+    await ingest({ ...upload(deviceId, '['), quarantineId });
+    expect(await stateOf()).toEqual([{ resolved: false, reason: null }]);
+    await dismiss();
+    await ingest({ ...upload(deviceId, [reading(1)]), quarantineId });
+    expect(await stateOf()).toEqual([{ resolved: true, reason: null }]);
+  });
+});
+
 describe('the retention of quarantine', () => {
   it('deletes uploads by their age, resolved or not', async () => {
     const device = await createDevice(platform.db);

@@ -94,7 +94,7 @@ export async function quarantineUploads(
       ${rows.map(({ sealed }) => sealed)}::bytea[], ${rows.map(({ fingerprint }) => fingerprint)}::bytea[],
       ${rows.map(({ faults }) => faults)}::jsonb[])
     on conflict (device_id, payload_fingerprint) do update set
-      faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null,
+      faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null, dismissed_reason = null,
       is_partial = false`.execute(db);
 }
 
@@ -108,7 +108,7 @@ async function updateReplayed(
   if (replayed.length === 0) return new Set();
   const { rows } = await sql<{ id: number }>`
     update quarantine set faults = replayed.faults, is_partial = ${isPartial}::boolean, times_seen = times_seen + 1,
-      resolved_at = null
+      resolved_at = null, dismissed_reason = null
     from unnest(${replayed.map(({ upload }) => Number(upload.quarantineId))}::bigint[],
       ${replayed.map(({ upload }) => upload.deviceId)}::text[],
       ${replayed.map(({ faults }) => JSON.stringify(faults))}::jsonb[]) as replayed (id, device_id, faults)
@@ -211,7 +211,11 @@ export async function resolveQuarantined(db: Database, uploads: readonly UploadI
     .filter(({ upload, faults, isPart }) => upload.quarantineId !== undefined && faults.length === 0 && !isPart)
     .map(({ upload }) => Number(upload.quarantineId));
   if (ids.length === 0) return;
-  await db.updateTable('quarantine').set({ resolved_at: sql<Date>`now()` }).where('id', 'in', ids).execute();
+  await db
+    .updateTable('quarantine')
+    .set({ resolved_at: sql<Date>`now()`, dismissed_reason: null })
+    .where('id', 'in', ids)
+    .execute();
 }
 
 const windowMs = 60_000;
