@@ -6,6 +6,7 @@ import {
   type TestUser,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
@@ -173,6 +174,25 @@ describe('/v1/x/admin/users', () => {
     const { rows: keys } = await sql<{ version: number }>`select list_version as version from device_key
       where device_id in (${granted.deviceId}, ${ungranted.deviceId})`.execute(db);
     expect(keys).toEqual([{ version: 2 }, { version: 2 }]);
+  });
+
+  it('ends what concurrently replaces an expired authorization of a deleted user', async () => {
+    const vehicle = await newVehicleWithKey();
+    const user = await createUser(db, application);
+    await bookAndAuthorize(user, vehicle, -9);
+    const { id, deletion } = await db.transaction().execute(async (trx) => {
+      await sql`select from vehicle where id = ${Number(vehicle.id)} for no key update`.execute(trx);
+      const replacement = await sql<{ id: string }>`
+        insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until)
+        select vehicle_id, driver_id, level, valid_from, now() + interval '1 hour' from bluetooth_authorization
+        where vehicle_id = ${Number(vehicle.id)} returning id`.execute(trx);
+      const pending = admin.delete(`/v1/x/admin/users/${user.id}`);
+      await waitForLock(trx);
+      return { id: replacement.rows[0]?.id ?? '', deletion: pending };
+    });
+    expect((await deletion).status).toBe(200);
+    const held = db.selectFrom('bluetooth_authorization').select('revoked_at').where('id', '=', id);
+    expect((await held.executeTakeFirstOrThrow()).revoked_at).not.toBeNull();
   });
 
   it.each(['revoked', 'reduced to viewer'])(

@@ -166,18 +166,19 @@ export async function endAccess(db: Database, applicationId: number, userId: str
 async function endUngranted(db: Database, applicationId: number, userId: string): Promise<void> {
   const isBooked = sql`application_id = ${applicationId} and account_id = ${userId} and deleted_at is null
     and stopped_at is null and coalesce(ends_at, 'infinity') > statement_timestamp()`;
-  const isAuthorized = sql`revoked_at is null and valid_until > statement_timestamp() and lower(driver_id) = any (array(
+  const isUnrevoked = sql`revoked_at is null and lower(driver_id) = any (array(
     select unnest(array[id::text, lower(username)]) from user_account where id = ${userId}))`;
   // A booking or a replacement in flight holds the vehicle, and is visible only to a statement that starts after the lock.
   const { rows } = await sql<{ id: number }>`select id from vehicle where application_id = ${applicationId} and id in (
       select vehicle_id from booking where ${isBooked}
-      union select vehicle_id from bluetooth_authorization where ${isAuthorized})
+      union select vehicle_id from bluetooth_authorization where ${isUnrevoked})
     order by id for no key update`.execute(db);
   const ids = sql`any (${rows.map(({ id }) => id)}::integer[])`;
   await sql`update booking set stopped_at = statement_timestamp(), ends_at = greatest(starts_at, statement_timestamp())
     where vehicle_id = ${ids} and ${isBooked}`.execute(db);
   const ended = await sql<{ vehicleId: number }>`update bluetooth_authorization set revoked_at = statement_timestamp()
-    where vehicle_id = ${ids} and ${isAuthorized} returning vehicle_id as "vehicleId"`.execute(db);
+    where vehicle_id = ${ids} and ${isUnrevoked} and valid_until > statement_timestamp()
+    returning vehicle_id as "vehicleId"`.execute(db);
   await raiseListVersions(
     db,
     ended.rows.map(({ vehicleId }) => vehicleId),
