@@ -115,11 +115,13 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
   return row;
 }
 
-/** Locks the device of a new link, whose claim code must match when it has no owner, and its vehicle. */
+/** Locks the vehicle of a new link, and its device, whose claim code must match when it has no owner. */
 async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, claimCode }: LinkTarget) {
+  // In this order as for authorizations: a vehicle that gets one is locked before its device gets a key.
+  const vehicle = await lockActiveVehicle(db, caller, vehicleId);
   const device = await lockDevice(db, caller, deviceId);
   if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
-  return { device, vehicle: await lockActiveVehicle(db, caller, vehicleId) };
+  return { device, vehicle };
 }
 
 /** Locks and finds the vehicle of a new link. @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED */

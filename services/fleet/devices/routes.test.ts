@@ -144,6 +144,18 @@ describe('/v1/device', () => {
     expect(rows).toEqual([{ later: true }]);
   });
 
+  it('waits for a first key of the device, which is stored while its vehicle is held, and moves it to its vehicle', async () => {
+    const { id, deviceId } = await createVehicle(platform.db, application);
+    const { moving } = await platform.db.transaction().execute(async (issue) => {
+      await sql`select from vehicle where id = ${Number(id)} for no key update`.execute(issue);
+      const answer = api.put('/v1/device', { vehicleId: id, deviceId });
+      await waitForLock(issue);
+      await sql`select from device where id = ${deviceId} for no key update`.execute(issue);
+      return { moving: { answer } };
+    });
+    expect((await moving.answer).status).toBe(200);
+  });
+
   it('keeps the order of changes if the clock is set back', async () => {
     const [from, to, deviceId] = [await newVehicle(), await newVehicle(), await newDevice()];
     await api.post('/v1/device', { vehicleId: from, deviceId });
