@@ -190,8 +190,8 @@ export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin 
     const { name, pin } = await findBluetoothDevice(db, vehicleId);
     return { name, pin };
   };
-  const commandsOf = async (caller: Caller, id: string) =>
-    findDeviceCommands(db, sealer, await findAuthorization(db, caller, id));
+  const commandsOf = (caller: Caller, id: string) =>
+    db.transaction().execute(async (trx) => findDeviceCommands(trx, sealer, await findAuthorization(trx, caller, id)));
 
   const [inQuery, inPath] = ['/v1/bluetooth-token', '/v1/bluetooth-token/:authorizationId'];
   const config = opensVehicles;

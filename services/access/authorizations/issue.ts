@@ -62,7 +62,7 @@ export function commandSecrets(
   return { signed, key: encoded(encryptionKey(nodeCrypto, device.key, signed)) };
 }
 
-/** Computes the credentials of an authorization for the device that is linked to its vehicle now. */
+/** Computes the credentials of an authorization for the device that is linked to its vehicle now; run it in a transaction. */
 export async function findCredentials(
   db: Database,
   sealer: Sealer,

@@ -170,11 +170,12 @@ function addReading(http: Http, { db, sealer }: AccessOptions): void {
         ),
       },
     },
-    async ({ caller, params }) => {
-      const authorization = await findAuthorization(db, caller, params.authorizationId);
-      const { token, key } = await issue.findCredentials(db, sealer, authorization);
-      return { ...describe(authorization), token, key };
-    },
+    async ({ caller, params }) =>
+      db.transaction().execute(async (trx) => {
+        const authorization = await findAuthorization(trx, caller, params.authorizationId);
+        const { token, key } = await issue.findCredentials(trx, sealer, authorization);
+        return { ...describe(authorization), token, key };
+      }),
   );
 }
 

@@ -36,16 +36,14 @@ async function selectVehicleKey(db: Database, vehicleId: number): Promise<KeyRow
 }
 
 /**
- * Finds the key of the device that is linked to a vehicle now. A device without a key gets one; a rotation shows the next
- * one to its operator.
+ * Finds the key of the device that is linked to a vehicle now; run it in a transaction. A device without a key gets one; a
+ * rotation shows the next one to its operator.
  * @returns undefined when the vehicle has no device or is archived
  */
 export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: number): Promise<DeviceKey | undefined> {
   let row = await selectVehicleKey(db, vehicleId);
   if (row && !row.sealed) {
-    const { deviceId } = row;
-    const insert = (trx: Database) => insertKey(trx, sealer, deviceId);
-    await (db.isTransaction ? insert(db) : db.transaction().execute(insert));
+    await insertKey(db, sealer, row.deviceId);
     row = await selectVehicleKey(db, vehicleId);
   }
   if (!row?.sealed) return undefined;
