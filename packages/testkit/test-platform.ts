@@ -10,7 +10,7 @@ import { recordKeyUses } from '@odograph/http/record-key-uses';
 import { recordWrites } from '@odograph/http/record-writes';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
 import { limits as defaultLimits, type Limits } from '@odograph/runtime/limits';
-import { createLogger } from '@odograph/runtime/logger';
+import { createLogger, type Logger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
@@ -86,12 +86,31 @@ export async function startTestPlatform(
   settings: Record<string, string> = {},
   ownLimits: Partial<Limits> = {},
 ): Promise<TestPlatform> {
-  const limits = { ...testLimits, ...ownLimits };
   const config = await testConfig(settings);
   const logger = createLogger(config.LOG_LEVEL);
   const shutdownHooks = new ShutdownHooks(logger);
   if (settings['DATA_DIR'] === undefined)
     shutdownHooks.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
+  try {
+    return await startOn({ config, logger, shutdownHooks, limits: { ...testLimits, ...ownLimits } }, services);
+  } catch (error) {
+    // The services that have started would work on the database of the next test files.
+    await shutdownHooks.run();
+    throw error;
+  }
+}
+
+interface TestHost {
+  readonly config: ResolvedConfig;
+  readonly logger: Logger;
+  readonly shutdownHooks: ShutdownHooks;
+  readonly limits: Limits;
+}
+
+async function startOn(
+  { config, logger, shutdownHooks, limits }: TestHost,
+  services: readonly Service<Http>[],
+): Promise<TestPlatform> {
   const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 2 });
   shutdownHooks.add('database', () => db.destroy());
   const metrics = new Registry();

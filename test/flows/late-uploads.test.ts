@@ -3,21 +3,22 @@ import type { Database } from '@odograph/database/database';
 import { compressReadings } from '@odograph/ingest/maintenance/policies';
 import { ingestService } from '@odograph/ingest/service';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectDevice } from '@odograph/simulator/device-connection';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
-import { usePlatform } from '@odograph/testkit/scopes';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-const platform = await usePlatform([brokerService, ingestService]);
-const application = await createApplication(platform.db);
-const vehicles = await Promise.all([1, 2, 3].map(() => createVehicle(platform.db, application)));
-const devices = await Promise.all(vehicles.map((vehicle) => connectDevice(platform.mqttUrl, vehicle)));
-const [first, second, other] = vehicles as [TestVehicle, TestVehicle, TestVehicle];
-const [one, two, live] = devices as [(typeof devices)[0], (typeof devices)[0], (typeof devices)[0]];
-afterAll(() => Promise.all(devices.map((device) => device.close())));
+let platform: TestPlatform;
+let application: TestApplication;
+let first: TestVehicle;
+let second: TestVehicle;
+let other: TestVehicle;
+let one: DeviceConnection;
+let two: DeviceConnection;
+let live: DeviceConnection;
 
 const now = Math.floor(Date.now() / 1000);
 /** More jobs of live uploads than ingest takes at once. */
@@ -41,6 +42,20 @@ const expectLatest = (db: Database, vehicle: TestVehicle, seconds: number) =>
 
 // The embedded engine runs one transaction at a time, whatever it locks.
 describe.skipIf(!inject('isNativeDatabase'))('no live upload waits', () => {
+  // No hook runs in a file whose tests are all skipped, so nothing would stop what the file itself had started.
+  beforeAll(async () => {
+    platform = await startTestPlatform([brokerService, ingestService]);
+    application = await createApplication(platform.db);
+    const vehicleOf = () => createVehicle(platform.db, application);
+    [first, second, other] = await Promise.all([vehicleOf(), vehicleOf(), vehicleOf()]);
+    const connect = (vehicle: TestVehicle) => connectDevice(platform.mqttUrl, vehicle);
+    [one, two, live] = await Promise.all([connect(first), connect(second), connect(other)]);
+  });
+  afterAll(async () => {
+    await Promise.all([one?.close(), two?.close(), live?.close()]);
+    await platform?.stop();
+  });
+
   it('while a week of readings is compressed, whichever devices send readings of that week', async () => {
     const old = now - 15 * 86_400;
     await one.upload({ timestamp: old, status: { ignition: true } });
