@@ -91,7 +91,8 @@ const oldestPostgres = [15, 0] as const;
 const oldestTimescale = [2, 14] as const;
 /** Connections of one process with all services, apart from the pools that settings size: see each service. */
 const fixedConnections = 14;
-const pooledServices = 5;
+/** query, fleet, access, registration, command and events. */
+const pooledServices = 6;
 const maxLagMs = 60_000;
 const maxTransactionMinutes = 5;
 const maxCountedUploads = 10_000;
