@@ -79,7 +79,7 @@ describe('docker-compose.yml', () => {
     });
     expect(read('infra/Caddyfile')).toContain('acme_ca {$ACME_CA:https://acme-v02.api.letsencrypt.org/directory}');
     const tls = readServices('infra/docker-compose.tls.yml');
-    for (const name of ['broker', 'gateway']) {
+    for (const name of ['broker', 'gateway', 'http']) {
       expect(services[name]?.environment).toMatchObject({
         MQTT_TLS_CERTIFICATE: `\${DOMAIN:+${path}.crt}`,
         MQTT_TLS_KEY: `\${DOMAIN:+${path}.key}`,
@@ -87,6 +87,12 @@ describe('docker-compose.yml', () => {
       expect(Object.keys(tls[name]?.environment ?? {})).toEqual(
         expect.arrayContaining(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']),
       );
+    }
+    // The console gives devices the addresses of `http`.
+    for (const name of ['gateway', 'http']) {
+      expect(services[name]?.environment).toMatchObject({ TELTONIKA_TLS_PORT: `\${DOMAIN:+5028}` });
+      expect(tls[name]?.environment).toMatchObject({ TELTONIKA_TLS_PORT: '5028' });
+      expect(read(`infra/helm/templates/${name}.yaml`)).toContain('{ name: TELTONIKA_TLS_PORT, value: "5028" }');
     }
   });
 

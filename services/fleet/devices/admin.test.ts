@@ -152,6 +152,17 @@ describe('/v1/x/admin/devices', () => {
     expect(body).toMatchObject({ urls: [platform.mqttUrl] });
   });
 
+  it('names the addresses with TLS first, without opening the certificate, and no closed port', async () => {
+    const tls = { MQTT_TLS_CERTIFICATE: '/none.crt', MQTT_TLS_KEY: '/none.key', MQTTS_PORT: '8883' };
+    const teltonika = { TELTONIKA_TLS_PORT: '5028', TELTONIKA_PORT: '5027', TELTONIKA_UDP: 'false' };
+    const { admin, platform } = await startFleet({ ...tls, ...teltonika });
+    const { body } = await admin.get('/v1/x/admin/device-connection');
+    expect(body).toEqual({
+      urls: ['mqtts://127.0.0.1:8883', platform.mqttUrl],
+      teltonika: ['tls://127.0.0.1:5028', 'tcp://127.0.0.1:5027'],
+    });
+  });
+
   it('wants the IMEI of a Teltonika device as its id, because that is all it says of itself', async () => {
     const refused = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'teltonika-outputs' });
     expect([refused.status, refused.body.field]).toEqual([400, 'id']);

@@ -98,7 +98,8 @@ function addressesOf(config: ResolvedConfig, hostname: string): { urls: string[]
     urls: publicUrl === undefined ? mqttAddresses(config, hostname) : [publicUrl],
     teltonika: [
       ...(tlsPort > 0 ? [`tls://${host}:${tlsPort}`] : []),
-      ...(port > 0 ? [`tcp://${host}:${port}`, `udp://${host}:${port}`] : []),
+      ...(port > 0 ? [`tcp://${host}:${port}`] : []),
+      ...(port > 0 && config.TELTONIKA_UDP ? [`udp://${host}:${port}`] : []),
     ],
   };
 }
