@@ -133,6 +133,7 @@ describe('a device without contact', () => {
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       await raiseSilent(trx);
       expect(await alarms()).toEqual([]);
+      await sql`update vehicle set created_at = ${ago(60)} where id = ${Number(vehicle.id)}`.execute(trx);
       await sql`update event set stored_at = ${ago(50)} where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
       await raiseSilent(trx);
       await clearSilent(trx);

@@ -68,8 +68,8 @@ export function raiseSilent(db: Database): Promise<string[]> {
       left join vehicle_latest as latest on latest.vehicle_id = vehicle.id
       cross join alarm_watch
       cross join lateral (select minutes, greatest(latest.received_at, rule.active_from, alarm_watch.since,
-          nullif(lower(device_link.period), '-infinity'), case when latest.received_at is null then (
-            select max(stored_at) from event where event.vehicle_id = vehicle.id and type = 'device.linked') end)
+          nullif(lower(device_link.period), '-infinity'), case when latest.received_at is null then greatest(vehicle.created_at,
+            (select max(stored_at) from event where event.vehicle_id = vehicle.id and type = 'device.linked')) end)
           + minutes * interval '1 minute' as at
         from (select (rule.parameters ->> 'afterMinutes')::double precision as minutes) as given) as due
       where due.at <= now()
