@@ -59,6 +59,8 @@ export interface SealedUpload {
   receivedAtMs: number;
   format: UploadFormat;
   applicationId: number | null;
+  /** Of the payload; 0 for a row that only counts uploads beyond the quota. */
+  bytes: number;
   sealed: Buffer;
 }
 
@@ -156,7 +158,8 @@ export async function findQuarantined(db: Database, operator: Operator, id: numb
 function selectPayloads(db: Database, limit: number) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id as deviceId', 'format', 'application_id as applicationId', 'sealed_payload as sealed'])
+    .select(['id', 'device_id as deviceId', 'format', 'application_id as applicationId'])
+    .select(['payload_bytes as bytes', 'sealed_payload as sealed'])
     .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
     .orderBy('id')
     .limit(limit);

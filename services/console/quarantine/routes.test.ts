@@ -163,6 +163,15 @@ describe('/v1/x/admin/quarantine', () => {
     expect(Math.max(...batches.map(({ uploads }) => uploads.length))).toBeLessThanOrEqual(32);
   });
 
+  it('replays no row that only counts uploads beyond the quota', async () => {
+    const [counted, kept] = [await quarantine(Buffer.alloc(0)), await quarantine(Buffer.from('kept'))];
+    const { body } = await admin.post(`${path}/replay`, { ids: [counted.id, kept.id] });
+    expect(body).toEqual({ replayed: 1 });
+    expect((await queued()).flatMap(({ uploads }) => uploads.map(({ quarantineId }) => quarantineId))).toEqual([
+      kept.id,
+    ]);
+  });
+
   it('skips uploads sealed with a dropped key and replays the others', async () => {
     const { deviceId } = await quarantine(Buffer.from('{"timestamp":7}'));
     const lost = await quarantine(Buffer.from('{"timestamp":8}'));

@@ -256,7 +256,8 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
 }
 
 /**
- * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent.
+ * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent. Leaves out rows that
+ * only count uploads: a replay would replace their reason.
  * @returns the number of uploads. @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
  */
 async function replayUploads(
@@ -266,10 +267,14 @@ async function replayUploads(
 ): Promise<number> {
   const distinct = [...new Set(ids)];
   await requirePresent(db, operator, distinct);
+  let replayed = 0;
   for (let start = 0; start < distinct.length; start += uploadsPerJob) {
-    await enqueue(target, await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob)));
+    const found = await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob));
+    const uploads = found.filter(({ bytes }) => bytes > 0);
+    await enqueue(target, uploads);
+    replayed += uploads.length;
   }
-  return distinct.length;
+  return replayed;
 }
 
 /**
