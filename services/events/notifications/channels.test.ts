@@ -132,6 +132,19 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
   });
 
+  it('whose address no longer exists stays enabled if its alarms escalate', async () => {
+    status = 410;
+    const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
+    const escalation = { notificationId, afterMinutes: 1 };
+    const { id } = await tellAlarm({ slack: { url: `${base}/first` }, escalation });
+    const lastError = 'answered 410: the address no longer exists';
+    await eventually(
+      async () => expect((await api.get(`${path}/${id}`)).body).toMatchObject({ state: 'failing', lastError }),
+      waitMs,
+    );
+    for (const one of [id, notificationId]) await api.delete(`${path}/${one}`);
+  });
+
   it('to Matrix contains text and escaped HTML', async () => {
     const { body } = await tellAlarm({ matrix: { url: `${base}/webhook/x` } });
     const { text, html } = JSON.parse(body.toString());

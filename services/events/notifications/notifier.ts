@@ -44,6 +44,7 @@ class Notifier implements OpenedReceiver {
   readonly #context: Context;
   readonly #webhook: DeliveredWebhook;
   readonly #maxPerHour: number;
+  readonly #escalates: boolean;
   readonly #send: (message: Message) => Promise<Attempt>;
   readonly #writing: Writing;
   /** Send times of the messages of the last hour, Unix milliseconds. */
@@ -58,12 +59,13 @@ class Notifier implements OpenedReceiver {
   constructor(
     context: Context,
     webhook: DeliveredWebhook,
-    { maxPerHour, sentAt, isHolding }: Omit<queries.Rules, 'language' | 'timeZone'>,
+    { maxPerHour, escalates, sentAt, isHolding }: Omit<queries.Rules, 'language' | 'timeZone'>,
     { send, writing }: { send: (message: Message) => Promise<Attempt>; writing: Writing },
   ) {
     this.#context = context;
     this.#webhook = webhook;
     this.#maxPerHour = maxPerHour;
+    this.#escalates = escalates;
     this.#sentAt = sentAt.map((at) => at.getTime());
     this.#isHolding = isHolding;
     this.#send = send;
@@ -132,6 +134,10 @@ class Notifier implements OpenedReceiver {
       writeMessage(placed, plates.get(event.vehicleId), this.#keyOf(id), this.#writing),
     );
     if (attempt.outcome === 'delivered' && !isTest) this.#sentAt.push(this.#context.clock().getTime());
+    // A disabled notification would not escalate later alarms.
+    if (attempt.outcome === 'gone' && this.#escalates) {
+      return { ...attempt, outcome: 'refused', error: `answered ${attempt.status}: the address no longer exists` };
+    }
     return attempt;
   }
 

@@ -20,6 +20,8 @@ export interface Rules {
   readonly language: string;
   readonly timeZone: string;
   readonly maxPerHour: number;
+  /** Whether its alarms escalate to another notification. */
+  readonly escalates: boolean;
   /** Send times of the messages of the last hour, without tests. */
   readonly sentAt: readonly Date[];
   /** Whether events are held for a digest. */
@@ -29,6 +31,7 @@ export interface Rules {
 /** Reads the rules and recent activity of a notification. */
 export async function loadRules(db: Database, id: string, now: Date): Promise<Rules> {
   const { rows } = await sql<Rules>`select notification.language, notification.max_per_hour as "maxPerHour",
+      escalates_to is not null as escalates,
       coalesce(notification.time_zone, application.time_zone) as "timeZone",
       exists (select from notification_held where notification_id = ${id}) as "isHolding",
       array(select at from webhook_attempt where webhook_id = ${id} and error is null and type <> 'notification.test'
