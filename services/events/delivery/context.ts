@@ -60,6 +60,8 @@ export interface OpenedReceiver {
   readonly select?: SelectEvents;
   /** Runs due work; called a few times a second. Never throws. */
   tick?(): Promise<void>;
+  /** Whether due work is in flight; a delivery that is stopped waits a few seconds for it. */
+  isBusy?(): boolean;
   close(): Promise<void>;
 }
 

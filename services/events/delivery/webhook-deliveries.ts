@@ -141,7 +141,8 @@ export class WebhookDeliveries {
     const stopped = (async () => {
       const { delivery, receiver } = running;
       const deadlineMs = performance.now() + drainMs;
-      while (!delivery.drain() && performance.now() < deadlineMs) await delay(10);
+      const isDrained = () => delivery.drain() && receiver.isBusy?.() !== true;
+      while (!isDrained() && performance.now() < deadlineMs) await delay(10);
       await delivery.stop(release);
       await receiver.close();
       this.#stopping.delete(id);

@@ -2,6 +2,7 @@ import { createDecipheriv, createECDH, createHmac, createPublicKey, randomBytes,
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
@@ -143,6 +144,29 @@ describe('a message', { timeout: 2 * waitMs }, () => {
       waitMs,
     );
     for (const one of [id, notificationId]) await api.delete(`${path}/${one}`);
+  });
+
+  it('is not sent again as a digest because the notification changes while the digest is sent', async () => {
+    const fields = { events: ['alarm.raised'], maxPerHour: 1 };
+    const id = await create({ slack: { url: `${base}/services/T/B/x` }, ...fields });
+    const rule = await createRule(platform.db, application.id);
+    for (const secondsAgo of [2, 1]) await raiseAlarm(platform.db, rule, vehicle, secondsAgo);
+    const awaitHeld = (held: number) =>
+      eventually(async () => expect((await api.get(`${path}/${id}`)).body).toMatchObject({ held }), waitMs);
+    await awaitHeld(1);
+    let answerAll: () => void = () => undefined;
+    answered = new Promise((resolve) => {
+      answerAll = resolve;
+    });
+    aheadMs = 3_660_000;
+    await eventually(async () => expect(requests).toHaveLength(2), waitMs);
+    await api.put(`${path}/${id}`, fields);
+    // Longer than it takes to load the change.
+    await delay(2500);
+    answerAll();
+    await awaitHeld(0);
+    expect(requests).toHaveLength(2);
+    await api.delete(`${path}/${id}`);
   });
 
   it('to Matrix contains text and escaped HTML', async () => {

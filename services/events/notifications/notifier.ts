@@ -99,6 +99,10 @@ class Notifier implements OpenedReceiver {
       });
   }
 
+  isBusy(): boolean {
+    return this.#isWritingDigest;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
   }
