@@ -10,9 +10,17 @@
 \getenv command COMMAND_DATABASE_PASSWORD
 \getenv console CONSOLE_DATABASE_PASSWORD
 \getenv events EVENTS_DATABASE_PASSWORD
--- The statements hold the passwords, so the server must not log them.
+-- The statements hold the passwords, so the server must not log them. An owner that is no superuser cannot see to that.
+select has_parameter_privilege('log_statement', 'set') and has_parameter_privilege('log_min_error_statement', 'set') as is_privileged,
+  current_setting('log_statement') <> 'none' as is_logged \gset
+\if :is_privileged
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
+\elif :is_logged
+do $$ begin
+  raise exception 'the server would log the passwords: connect as a superuser, or set its log_statement to none meanwhile';
+end $$;
+\endif
 alter role odograph_broker login password :'broker' connection limit 200;
 alter role odograph_gateway login password :'gateway' connection limit 200;
 alter role odograph_ingest login password :'ingest' connection limit 200;
