@@ -137,6 +137,24 @@ describe('erasing a person', () => {
     expect(rows).toEqual([{ user_id: username.toUpperCase(), account_id: earlier }]);
   });
 
+  it('finds a driver whose bookings were deleted, whom only the mileage log or the audit names', async () => {
+    const application = await createApplication(db);
+    const [logged, audited] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];
+    await sql`insert into mileage_entry (application_id, vehicle_id, trip_id, version, started_at, ended_at, distance_km,
+        class, driver, entered_by)
+      values (${application.id}, ${(await createVehicle(db, application)).id}::integer, gen_random_uuid(), 1, now(), now(), 1,
+        'business', ${logged}, 'application')`.execute(db);
+    const { vehicle } = await book(application, audited, null, anHourAgo());
+    await sql`delete from booking where vehicle_id = ${vehicle.id}::integer`.execute(db);
+    await sql`delete from bluetooth_authorization where vehicle_id = ${vehicle.id}::integer`.execute(db);
+    for (const driver of [logged, audited]) {
+      const path = `/v1/x/admin/persons/${driver}`;
+      expect((await admin.get(path)).status).toBe(200);
+      expect((await admin.post(`${path}/erase`, {})).status).toBe(200);
+    }
+    expect(await tablesWith(logged, audited)).toEqual([]);
+  });
+
   it('leaves other persons and other applications alone', async () => {
     const [own, other] = [await createApplication(db), await createApplication(db)];
     const [driver, neighbour] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];

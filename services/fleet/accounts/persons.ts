@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { findListed } from '@odograph/database/accounts';
-import { auditChange, operatorOrigin } from '@odograph/database/audit';
+import { auditChange, operatorChain, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { lockGroups } from '@odograph/database/vehicle-groups';
 import type { Http } from '@odograph/http/http';
@@ -110,10 +110,14 @@ async function findAccounts(db: Database, id: string, among: readonly number[] |
   }));
 }
 
+/** Finds a driver in all that names one: the mileage log and the audit are kept longer than bookings and authorizations. */
 async function findDrivers(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
   const { rows } = await sql<{ application_id: number }>`
     select application_id from booking where user_id = ${id}
     union select application_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id where driver_id = ${id}
+    union select application_id from mileage_entry where driver = ${id}
+    union select chain from audit where chain <> ${operatorChain} and (subject = concat('driver:', ${id}::text)
+      or ${id} in (details ->> 'driver', details ->> 'driverId', details ->> 'userId'))
     order by 1`.execute(db);
   return rows
     .map(({ application_id }) => ({ applicationId: application_id, ids: [id], accountId: null }))
