@@ -137,6 +137,33 @@ describe('erasing a person', () => {
     expect(rows).toEqual([{ user_id: username.toUpperCase(), account_id: earlier }]);
   });
 
+  it.each(['vehicle', 'group'])(
+    'ends the authorizations that the manager of a %s has issued for others',
+    async (kind) => {
+      const application = await createApplication(db);
+      const userId = await createAccount(application, `person-${randomUUID()}`);
+      const vehicle = await createVehicle(db, application);
+      const path = `/v1/x/admin/users/${userId}`;
+      if (kind === 'vehicle') {
+        await admin.post(`${path}/vehicles`, { vehicleId: vehicle.id, role: 'manager' });
+      } else {
+        const api = platform.as(application.token);
+        const group = (await api.post('/v1/x/groups', { name: 'Vans' })).body;
+        await sql`insert into vehicle_group_member values (${group.id}, ${vehicle.id}::integer)`.execute(db);
+        expect((await admin.post(`${path}/groups`, { groupId: group.id, role: 'manager' })).status).toBe(200);
+      }
+      const { rows } = await sql<{
+        id: string;
+      }>`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from,
+        valid_until, issued_by)
+      values (${vehicle.id}::integer, 'a visitor', 'DRIVE', now(), ${inAnHour()}, ${userId}) returning id`.execute(db);
+      expect((await admin.post(`/v1/x/admin/persons/${userId}/erase`, {})).status).toBe(200);
+      const { rows: left } = await sql`select from bluetooth_authorization
+      where id = ${rows[0]?.id} and revoked_at is null`.execute(db);
+      expect(left).toEqual([]);
+    },
+  );
+
   it('finds a driver whose bookings were deleted, whom only the mileage log or the audit names', async () => {
     const application = await createApplication(db);
     const [logged, audited] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];

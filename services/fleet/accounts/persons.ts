@@ -176,6 +176,8 @@ async function requireNothingOpen(db: Database, { applicationId, ids }: Person):
 /** Replaces every id of a person by a random pseudonym. @returns the pseudonym and the number of changed rows by kind */
 async function erasePerson(db: Database, { applicationId, ids, accountId }: Person) {
   const pseudonym = randomUUID();
+  // While the account exists: the database then also ends what it has issued for others as a manager.
+  await db.deleteFrom('group_grant').where('user_id', '=', accountId).execute();
   const { rows } = await sql<{ changed: Record<string, number>; mileage: number }>`select
     erase_mileage_entries(${applicationId}, ${[...ids]}::text[], ${`erased-${pseudonym}`}) as mileage,
     erase_person(${applicationId}, ${[...ids]}::text[], ${accountId}, ${pseudonym}) as changed`.execute(db);
