@@ -1,0 +1,24 @@
+import { openConnection } from '@odograph/database/database';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { useDatabase } from '@odograph/testkit/scopes';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { removeRows } from './tables.ts';
+
+const db = useDatabase();
+
+it('a purged application leaves no address of the places where its vehicles were', async () => {
+  const [purged, other] = [await createApplication(db), await createApplication(db)];
+  await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)
+    select unnest(array[${purged.id}, ${other.id}]::integer[]), 488000, 23000, 'rue de la Paix'`.execute(db);
+  const { client } = await openConnection(testDatabaseUrl(), 'test');
+  try {
+    await removeRows(client, purged.id);
+  } finally {
+    await client.end();
+  }
+  const { rows } = await sql<{ id: number }>`select application_id as id from place_address
+    where application_id in (${purged.id}, ${other.id})`.execute(db);
+  expect(rows).toEqual([{ id: other.id }]);
+});
