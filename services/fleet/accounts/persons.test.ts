@@ -143,15 +143,11 @@ describe('erasing a person', () => {
       const application = await createApplication(db);
       const userId = await createAccount(application, `person-${randomUUID()}`);
       const vehicle = await createVehicle(db, application);
-      const path = `/v1/x/admin/users/${userId}`;
-      if (kind === 'vehicle') {
-        await admin.post(`${path}/vehicles`, { vehicleId: vehicle.id, role: 'manager' });
-      } else {
-        const api = platform.as(application.token);
-        const group = (await api.post('/v1/x/groups', { name: 'Vans' })).body;
-        await sql`insert into vehicle_group_member values (${group.id}, ${vehicle.id}::integer)`.execute(db);
-        expect((await admin.post(`${path}/groups`, { groupId: group.id, role: 'manager' })).status).toBe(200);
-      }
+      const group = (await platform.as(application.token).post('/v1/x/groups', { name: 'Vans' })).body;
+      await sql`insert into vehicle_group_member values (${group.id}, ${vehicle.id}::integer)`.execute(db);
+      const granted = kind === 'vehicle' ? { vehicleId: vehicle.id } : { groupId: group.id };
+      const path = `/v1/x/admin/users/${userId}/${kind}s`;
+      expect((await admin.post(path, { ...granted, role: 'manager' })).status).toBe(200);
       const { rows } = await sql<{
         id: string;
       }>`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from,
