@@ -170,6 +170,25 @@ export async function findPayloads(db: Database, operator: Operator, ids: readon
   return selectPayloads(db, ids.length).where('id', 'in', ids).where(visibleTo(operator)).execute();
 }
 
+/**
+ * Tells whether a device was linked to a vehicle that an operator does not see: at one of these times, or ever if there are none.
+ * @param times microseconds since the epoch
+ */
+export async function wasLinkedElsewhere(
+  db: Database,
+  { applicationIds }: Operator,
+  deviceId: string,
+  times: readonly number[] | undefined,
+): Promise<boolean> {
+  if (applicationIds === undefined) return false;
+  const { rows } = await sql`select from device_link join vehicle on vehicle.id = device_link.vehicle_id
+    where device_link.device_id = ${deviceId} and vehicle.application_id <> all (${[...applicationIds]}::integer[])
+      and (${times === undefined} or exists (select from unnest(${[...(times ?? [])]}::bigint[]) as microseconds
+        where device_link.period @> timestamptz 'epoch' + microseconds * interval '1 microsecond'))
+    limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /** Reads the sealed payloads of unresolved uploads, ids after `after` up to `last`. */
 export async function findUnresolvedPayloads(
   db: Database,

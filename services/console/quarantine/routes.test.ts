@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { UploadBatch } from '@odograph/contracts/queues';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer, quarantineContext, Sealer } from '@odograph/runtime/sealing';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createOperator, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -19,8 +20,11 @@ await queue.waitUntilReady();
 afterAll(() => queue.close());
 beforeEach(() => queue.drain());
 
-async function quarantine(payload: Buffer, resolvedAt: Date | null = null): Promise<{ id: string; deviceId: string }> {
-  const deviceId = `test-${randomUUID()}`;
+async function quarantine(
+  payload: Buffer,
+  resolvedAt: Date | null = null,
+  deviceId = `test-${randomUUID()}`,
+): Promise<{ id: string; deviceId: string }> {
   const { id } = await platform.db
     .insertInto('quarantine')
     .values({
@@ -53,6 +57,40 @@ describe('/v1/x/admin/quarantine', () => {
       where action = 'quarantine.open' and subject = ${`quarantine:${id}`}`.execute(platform.db);
     expect(rows).toEqual([{ actor: 'operator', address: '127.0.0.1', details: { deviceId } }]);
     expect((await admin.post(`${path}/999999999/open`)).body.error).toBe('NOT_FOUND');
+  });
+
+  it('opens no payload with readings of a vehicle of another application for an operator who does not see it', async () => {
+    const [before, now] = [await createApplication(platform.db), await createApplication(platform.db)];
+    const { deviceId } = await createVehicle(platform.db, now);
+    const elsewhere = await createVehicle(platform.db, before);
+    await sql`update device_link set period = tstzrange('2026-01-01', null)
+      where device_id = ${deviceId}`.execute(platform.db);
+    await sql`update device_link set device_id = ${deviceId}, period = tstzrange(null, '2025-12-01')
+      where device_id = ${elsewhere.deviceId}`.execute(platform.db);
+    const operatorOf = async ({ id }: TestApplication) => {
+      const { cookie } = await createOperator(platform.db, { applicationIds: [id] });
+      const client = createApiClient(platform.httpUrl, { cookie, origin: new URL(platform.httpUrl).origin });
+      return async (upload: { id: string }) =>
+        (await client.post(`${path}/${upload.id}/open`, { id: upload.id })).status;
+    };
+    const open = await operatorOf(now);
+    const payload = (...readings: unknown[]) => Buffer.from(JSON.stringify(readings));
+    const at = (time: string) => ({
+      timestamp: Date.parse(time) / 1000,
+      location: { latitude: 48.85, longitude: 2.35 },
+    });
+    const gap = at('2025-12-15T00:00:00Z');
+    const secret = [
+      payload(gap, at('2025-11-15T00:00:00Z')),
+      payload(gap, { ...gap, timestamp: 'never' }),
+      Buffer.from('{"lat'),
+    ];
+    for (const one of secret) {
+      const upload = await quarantine(one, null, deviceId);
+      expect(await open(upload)).toBe(403);
+      expect((await admin.post(`${path}/${upload.id}/open`)).status).toBe(200);
+    }
+    expect(await open(await quarantine(payload(gap, at('2026-01-02T00:00:00Z')), null, deviceId))).toBe(200);
   });
 
   it('lists uploads with their faults page by page, and one by id, without the payload', async () => {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { checkReadings } from '@odograph/codec/shared/readings';
 import { readUpload } from '@odograph/codec/uploads';
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
@@ -29,6 +30,7 @@ import {
   requirePresent,
   resealQuarantine,
   type SealedUpload,
+  wasLinkedElsewhere,
 } from './queries.ts';
 
 const QuarantineQuery = Type.Object({
@@ -110,6 +112,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
               examples: [[{ timestamp: 1 }]],
             }),
           }),
+          'UNAUTHORIZED',
           'NOT_FOUND',
         ),
       },
@@ -120,11 +123,30 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
       if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       const { deviceId, sealed, format, receivedAtMs } = upload;
       const payload = sealer.open(sealed, quarantineContext(deviceId));
+      const readings = readUpload(format, payload, receivedAtMs);
+      await requireOwn(db, request.operator, upload, readings);
       await auditChange(db, operatorOrigin(request), 'quarantine.open', `quarantine:${id}`, { deviceId });
-      const readings = readUpload(format, payload, receivedAtMs).map((reading) => reading ?? null);
-      return { id, deviceId, base64: payload.toString('base64'), readings };
+      return { id, deviceId, base64: payload.toString('base64'), readings: readings.map((reading) => reading ?? null) };
     },
   );
+}
+
+/**
+ * Checks that an upload of a device holds no reading of a vehicle of another application, to which the device may have been
+ * linked before it was received. A reading without a valid time may be of any time.
+ * @throws Failure UNAUTHORIZED
+ */
+async function requireOwn(
+  db: Database,
+  operator: Operator,
+  { deviceId, applicationId }: SealedUpload,
+  readings: readonly unknown[],
+): Promise<void> {
+  if (applicationId !== null) return;
+  const dated = checkReadings(readings).readings.map(({ timeMicroseconds }) => timeMicroseconds);
+  const areDated = readings.length > 0 && dated.length === readings.length;
+  if (!(await wasLinkedElsewhere(db, operator, deviceId, areDated ? dated : undefined))) return;
+  throw new Failure('UNAUTHORIZED', 'the upload may hold readings of a vehicle of another application');
 }
 
 function addResealRoute(http: Http, db: Database, { sealer }: ReplayTarget): void {
