@@ -195,6 +195,20 @@ describe('erasing a person', () => {
     ]);
   });
 
+  it('requires the application if one has an account and another one a driver of this name', async () => {
+    const [first, second] = [await createApplication(db), await createApplication(db)];
+    const name = `person-${randomUUID()}`;
+    const userId = await createAccount(first, name);
+    await book(first, name, userId, anHourAgo());
+    await book(second, name, null, anHourAgo());
+    const ambiguous = await admin.post(`/v1/x/admin/persons/${name}/erase`, {});
+    expect([ambiguous.status, ambiguous.body.field]).toEqual([400, 'appId']);
+    expect((await admin.post(`/v1/x/admin/persons/${name}/erase`, { appId: second.appId })).status).toBe(200);
+    const { rows } = await sql`select user_id from booking where application_id in (${first.id}, ${second.id})
+      and user_id not like 'erased-%'`.execute(db);
+    expect(rows).toEqual([{ user_id: name }]);
+  });
+
   it('is refused while a booking or authorization is open, and for an unknown person', async () => {
     const application = await createApplication(db);
     const driver = `driver-${randomUUID()}`;

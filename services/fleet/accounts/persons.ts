@@ -150,8 +150,10 @@ async function findNames(db: Database, { applicationId, ids, accountId }: Person
  */
 async function findPerson(db: Database, id: string, among: readonly number[] | undefined): Promise<Person> {
   const accounts = await findAccounts(db, id, among);
-  const persons = accounts.length > 0 ? accounts : await findDrivers(db, id, among);
-  const [person, another] = persons;
+  // Rows of an application that name one of its accounts belong to that.
+  const owners = new Set(accounts.map(({ applicationId }) => applicationId));
+  const drivers = (await findDrivers(db, id, among)).filter(({ applicationId }) => !owners.has(applicationId));
+  const [person, another] = [...accounts, ...drivers];
   if (!person) throw new Failure('UNKNOWN_USER');
   if (another) throw invalidParameter('appId', 'is required: several applications have a person with this id');
   return person.accountId === null ? person : { ...person, ids: await findNames(db, person) };
