@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, openDatabase } from '@odograph/database/database';
+import { createLogger } from '@odograph/runtime/logger';
+import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
@@ -89,15 +91,16 @@ interface DatabaseServers {
   readonly url: string;
   /** Absent on an engine that cannot replicate. */
   readonly failOver?: () => Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Starts a primary and a synchronous standby behind a balancer, if the engine of this run can replicate. */
-async function startDatabase(): Promise<DatabaseServers> {
-  if (!canReplicate()) return { url: testDatabaseUrl(), stop: async () => undefined };
+async function startDatabase(hooks: ShutdownHooks): Promise<DatabaseServers> {
+  if (!canReplicate()) return { url: testDatabaseUrl() };
   const cluster = await startPostgresCluster();
+  hooks.add('database', () => cluster.stop());
   let primary: PostgresServer = cluster.primary;
   const balancer = await startTcpProxy(() => Number(new URL(primary.url).port));
+  hooks.add('balancer of the database', () => balancer.close());
   let standbys = 0;
   const addStandby = async (): Promise<PostgresServer> => {
     standbys += 1;
@@ -119,25 +122,29 @@ async function startDatabase(): Promise<DatabaseServers> {
       primary = standby;
       standby = await addStandby();
     },
-    async stop() {
-      balancer.close();
-      await cluster.stop();
-    },
   };
 }
 
-async function startMembers(replicas: Replicas, common: Record<string, string>): Promise<Member[]> {
+async function startMembers(
+  replicas: Replicas,
+  common: Record<string, string>,
+  hooks: ShutdownHooks,
+): Promise<Member[]> {
   const roles = (Object.keys(replicas) as Role[]).flatMap((role) => Array.from({ length: replicas[role] }, () => role));
-  return Promise.all(
-    roles.map(async (role): Promise<Member> => {
-      const [httpPort, devicePort] = [await freePort(), await freePort()];
-      const devices = { MQTT_PORT: '0', TELTONIKA_PORT: '0' };
-      if (role === 'broker') devices.MQTT_PORT = String(devicePort);
-      if (role === 'gateway') devices.TELTONIKA_PORT = String(devicePort);
-      const settings = { ...common, ...devices, HTTP_PORT: String(httpPort) };
-      return { role, httpPort, devicePort, settings, process: await spawnPlatform(servicesOf[role], settings) };
-    }),
-  );
+  const starts = roles.map(async (role): Promise<Member> => {
+    const [httpPort, devicePort] = [await freePort(), await freePort()];
+    const devices = { MQTT_PORT: '0', TELTONIKA_PORT: '0' };
+    if (role === 'broker') devices.MQTT_PORT = String(devicePort);
+    if (role === 'gateway') devices.TELTONIKA_PORT = String(devicePort);
+    const settings = { ...common, ...devices, HTTP_PORT: String(httpPort) };
+    const process = await spawnPlatform(servicesOf[role], settings);
+    const member = { role, httpPort, devicePort, settings, process };
+    hooks.add(role, () => member.process.end('SIGKILL'));
+    return member;
+  });
+  // If one does not start, the others are ended too.
+  await Promise.allSettled(starts);
+  return Promise.all(starts);
 }
 
 /** Downtime of a killed process, and duration of a suspension; the latter exceeds the timeouts of its peers. */
@@ -179,24 +186,36 @@ function listFaults(members: readonly Member[], redis: RedisCluster, database: D
   return [...kills, suspension, loss, ...failOvers];
 }
 
-/** Starts an installation; the caller closes it. @param random chooses the victims of faults */
-export async function startInstallation(replicas: Replicas, random: () => number): Promise<Installation> {
+async function openInstallation(
+  replicas: Replicas,
+  random: () => number,
+  hooks: ShutdownHooks,
+): Promise<Omit<Installation, 'close'>> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-installation-'));
-  const database = await startDatabase();
+  hooks.add('directory', () => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+  const database = await startDatabase(hooks);
   const redis = await startRedisCluster(directory);
-  const members = await startMembers(replicas, {
+  hooks.add('Redis', () => redis.end());
+  const common = {
     ...{ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_REPLICAS: '1', UPLOAD_SHARDS: '4' },
     ...{ DATA_DIR: directory, ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, LOG_LEVEL: 'error' },
     ...{ PROXY_PROTOCOL_NETWORKS: '127.0.0.1', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' },
     ...{ HTTP_REQUESTS_PER_MINUTE: '1000000', SHUTDOWN_DRAIN_MS: '1500' },
-  });
+  };
+  const members = await startMembers(replicas, common, hooks);
   const ports = { broker: await freePort(), gateway: await freePort(), http: await freePort() };
   const file = join(directory, 'haproxy.cfg');
   await writeFile(file, describeBalancer(members, ports));
   const balancer: ChildProcess = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+  hooks.add('balancer', async () => {
+    const exited = once(balancer, 'exit');
+    balancer.kill('SIGKILL');
+    await exited;
+  });
   const httpUrl = `http://127.0.0.1:${ports.http}`;
   await eventually(async () => expect((await fetch(`${httpUrl}/health`)).status).toBe(200), 30_000);
   const db = openDatabase({ url: database.url, name: 'faults', size: 4 });
+  hooks.add('connections of the test', () => db.destroy());
   return {
     ...{ db, httpUrl, mqttUrl: `mqtt://127.0.0.1:${ports.broker}`, teltonikaPort: ports.gateway },
     faults: listFaults(members, redis, database, random),
@@ -207,14 +226,21 @@ export async function startInstallation(replicas: Replicas, random: () => number
       }
       return members.length;
     },
-    async close() {
-      const exited = once(balancer, 'exit');
-      balancer.kill('SIGKILL');
-      await Promise.all([exited, ...members.map(({ process }) => process.end('SIGKILL'))]);
-      await db.destroy();
-      await redis.end();
-      await database.stop();
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-    },
   };
+}
+
+/**
+ * Starts an installation; the caller closes it.
+ * @param random chooses the victims of faults
+ * @throws when a part does not start, after ending the parts that did
+ */
+export async function startInstallation(replicas: Replicas, random: () => number): Promise<Installation> {
+  const hooks = new ShutdownHooks(createLogger('error'));
+  try {
+    const installation = await openInstallation(replicas, random, hooks);
+    return { ...installation, close: () => hooks.run() };
+  } catch (error) {
+    await hooks.run();
+    throw error;
+  }
 }

@@ -59,7 +59,10 @@ export async function startRedisCluster(directory: string): Promise<RedisCluster
   const addresses = members.map(({ port }) => `127.0.0.1:${port}`);
   const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
   const { status, stdout } = spawnSync('redis-cli', create, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`no cluster: ${stdout}`);
+  if (status !== 0) {
+    for (const member of members) await member.end();
+    throw new Error(`no cluster: ${stdout}`);
+  }
   return {
     ...{ members, url: `redis+cluster://${addresses.join(',')}` },
     primaries(except) {
