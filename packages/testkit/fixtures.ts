@@ -5,7 +5,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { GrantRole } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
-import { sql, type Updateable } from 'kysely';
+import { type RawBuilder, sql, type Updateable } from 'kysely';
 
 export interface TestApplication {
   id: number;
@@ -24,6 +24,17 @@ export interface TestVehicle {
 
 /** Columns of an application whose devices are not throttled in practice. */
 export const unthrottled = { device_uploads_per_second: 1_000_000, device_bytes_per_second: 1_000_000_000 };
+
+/**
+ * Stores thousands of rows, of which triggers and foreign keys would take most of the time. No event, key list or decision of
+ * ingest notices them.
+ */
+export async function fillWithoutTriggers(db: Database, statement: RawBuilder<unknown>): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await sql`set local session_replication_role = replica`.execute(transaction);
+    await statement.execute(transaction);
+  });
+}
 
 /** Creates an application with its own credentials. @param more further columns, such as the rates of its devices */
 export async function createApplication(

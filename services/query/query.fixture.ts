@@ -1,4 +1,5 @@
 import type { Database } from '@odograph/database/database';
+import { fillWithoutTriggers } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 
 /** Columns of a stored reading: `time` is a PostgreSQL literal, omitted values were not reported. */
@@ -80,15 +81,18 @@ export async function turnPrivacyOn(db: Database, vehicleId: string, from = 'now
 
 /** Creates vehicles, each linked to a device. @returns the ids in order */
 export async function createFleet(db: Database, applicationId: number, count: number): Promise<string[]> {
-  const { rows } = await sql<{ id: number }>`
-    with fleet as (insert into vehicle (application_id, plate)
+  await fillWithoutTriggers(
+    db,
+    sql`with fleet as (insert into vehicle (application_id, plate)
         select ${applicationId}, 'F' || n from generate_series(1, ${count}::integer) as n returning id),
       devices as (insert into device (id, model_id, application_id, secret_sha256)
-        select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet returning id),
-      links as (insert into device_link (device_id, vehicle_id, period)
-        select devices.id, fleet.id, tstzrange(null, null)
-        from fleet join devices on devices.id = 'fleet-' || fleet.id returning 1)
-    select id from fleet order by id`.execute(db);
+        select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet)
+    insert into device_link (device_id, vehicle_id, period) select 'fleet-' || id, id, tstzrange(null, null) from fleet`,
+  );
+  const { rows } = await sql<{
+    id: number;
+  }>`select vehicle_id as id from device_link join vehicle on vehicle.id = vehicle_id
+    where application_id = ${applicationId} and device_id = 'fleet-' || vehicle_id order by 1`.execute(db);
   return rows.map(({ id }) => String(id));
 }
 

@@ -173,7 +173,7 @@ describe.skipIf(!hasHaproxy)('an application that moves to another cell under lo
     const [moving, staying] = [await createApplication(source, 'moving'), await createApplication(source, 'staying')];
     expect((await createApplication(target, 'own')).appId).toMatch(/^c1-/);
     const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
-    const load = { db: source.db, mqttUrl, devices: 5 };
+    const load = { db: source.db, mqttUrl, devices: 5, pauseMs: 1000 };
     const executed: string[] = [];
     const execute = ({ id }: TestVehicle) => void executed.push(id);
     const [moved, stayed] = [

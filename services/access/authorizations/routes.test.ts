@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { parseTokenText, readToken, verifyToken } from '@odograph/keyless/token';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
-import { linkDevice, unlinkDevice } from '@odograph/testkit/fixtures';
+import { fillWithoutTriggers, linkDevice, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { expectFailure, inHours, useAccess } from '../access.fixture.ts';
@@ -94,10 +94,12 @@ describe('POST /v1/bluetooth-token', () => {
   it('answers TOO_MANY_REQUESTS when the device can store no more, and still revokes', async () => {
     const id = await issuedId();
     const fill = (until: string, count: number) =>
-      sql`insert into bluetooth_authorization
-        (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
-      select ${Number(access.vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
-      from generate_series(1, ${count})`.execute(access.platform.db);
+      fillWithoutTriggers(
+        access.platform.db,
+        sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
+          select ${Number(access.vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
+          from generate_series(1, ${count})`,
+      );
     await fill('-1 hour', 1999);
     await issuedId();
     // The limit of a user does not apply to the application.

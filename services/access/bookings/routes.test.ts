@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { ApiKeyScope } from '@odograph/contracts/caller';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
-import { archiveVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
+import { archiveVehicle, fillWithoutTriggers, unlinkDevice } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { describe, expect, inject, it } from 'vitest';
@@ -327,11 +327,12 @@ describe('a list of bookings', () => {
   });
 
   it('of a vehicle is whole without a limit', async () => {
-    await sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
+    await fillWithoutTriggers(
+      access.platform.db,
+      sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
       select ${access.application.id}, ${Number(access.vehicle.id)}, 'driver-1', 'BOOKING', start,
         start + interval '1 microsecond', gen_random_uuid()
-      from generate_series(1, 2100) n, lateral (select now() + n * interval '1 microsecond' as start) times`.execute(
-      access.platform.db,
+      from generate_series(1, 2100) n, lateral (select now() + n * interval '1 microsecond' as start) times`,
     );
     const { body } = await access.api.get(pathOf(access.vehicle));
     const ids: string[] = body.bookings.map(({ id }: { id: string }) => id);

@@ -3,6 +3,7 @@ import {
   createApplication,
   createUser,
   createVehicle,
+  fillWithoutTriggers,
   type TestVehicle,
   unlinkDevice,
 } from '@odograph/testkit/fixtures';
@@ -67,10 +68,13 @@ describe('the lists of authorizations', () => {
 
   it('are whole without a limit, and paged by offset and limit with a link to the next page', async () => {
     const vehicle = await newVehicle();
-    await sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until)
-      select ${Number(vehicle.id)}, ${driver}, 'DRIVE', now() + (n / 7) * interval '10 microseconds' + interval '1 hour',
-        now() + interval '1 year'
-      from generate_series(1, 2403) n`.execute(access.platform.db);
+    await fillWithoutTriggers(
+      access.platform.db,
+      sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until)
+        select ${Number(vehicle.id)}, ${driver}, 'DRIVE', now() + (n / 7) * interval '10 microseconds' + interval '1 hour',
+          now() + interval '1 year'
+        from generate_series(1, 2403) n`,
+    );
     const path = `/v1/vehicle/${vehicle.id}/authorizations/scheduled`;
     const whole = await idsOf(path);
     expect(new Set(whole).size).toBe(2403);

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { appendAudit } from '@odograph/database/audit';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { createOwnDatabase } from '@odograph/testkit/global-setup';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
-const { platform, admin } = await startFleet();
+// Searching every table takes long beside the readings of other tests.
+const database = await createOwnDatabase('persons');
+afterAll(() => database.drop());
+const { platform, admin } = await startFleet({ DATABASE_URL: database.url });
 const { db } = platform;
 
 /** Creates a booking with its authorization and audit row for a driver. */

@@ -124,7 +124,7 @@ describe('stored trips', () => {
           expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
