@@ -10,7 +10,7 @@
 \getenv command COMMAND_DATABASE_PASSWORD
 \getenv console CONSOLE_DATABASE_PASSWORD
 \getenv events EVENTS_DATABASE_PASSWORD
--- The statements hold the passwords, so the server must not log them. An owner that is no superuser cannot see to that.
+-- The statements hold the passwords, so the server must not log them. An owner without SET privileges cannot turn logging off.
 select has_parameter_privilege('log_statement', 'set') and has_parameter_privilege('log_min_error_statement', 'set') as is_privileged,
   current_setting('log_statement') <> 'none' as is_logged \gset
 \if :is_privileged
@@ -18,7 +18,7 @@ set log_statement = 'none';
 set log_min_error_statement = 'panic';
 \elif :is_logged
 do $$ begin
-  raise exception 'the server would log the passwords: connect as a superuser, or set its log_statement to none meanwhile';
+  raise exception 'the server would log the passwords: connect as a superuser, or set log_statement = none on the server for this script';
 end $$;
 \endif
 alter role odograph_broker login password :'broker' connection limit 200;

@@ -17,8 +17,8 @@ export const storableUnicodePattern = '^[^\\u0000\\ud800-\\udfff]*$';
 export const platePattern = '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$';
 
 /**
- * What does not distinguish plates: spaces, punctuation and symbols. Letters of every script do. A regular expression for
- * both JavaScript and PostgreSQL.
+ * Characters that are ignored when plates are compared: spaces, punctuation and symbols. A regular expression for both
+ * JavaScript and PostgreSQL.
  */
 export const plateSeparators =
   '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00bf\\u2000-\\u206f\\u2212\\u3000\\u30fb]';

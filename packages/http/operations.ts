@@ -117,7 +117,7 @@ function countFailures(http: Http, metrics: Registry): void {
     labelNames: ['code'] as const,
     registers: [metrics],
   });
-  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
   failures.inc({ code: 'INTERNAL_ERROR' }, 0);
   http.addHook('onResponse', async ({ failure }) => {
     if (failure !== undefined) failures.inc({ code: failure });

@@ -11,8 +11,8 @@ const hasBody = ({ 'content-length': length = '0', 'transfer-encoding': encoding
   length !== '0' || encoding !== undefined;
 
 /**
- * Accepts bodies in JSON only. An empty body is a valid request, whatever its type, as that of `curl -d ''` is a form's: it
- * counts as the empty object.
+ * Accepts only JSON bodies. An empty body counts as the empty object whatever its content type: `curl -d ''` sends that of
+ * a form.
  */
 export function acceptJson(http: Http): void {
   const parse = http.getDefaultJsonParser('error', 'error');

@@ -19,7 +19,7 @@ export class BackgroundFailures<Task extends string> implements FailureReports<T
     this.#tasks = tasks;
     this.#logger = logger;
     this.#counter = counter;
-    // So that the alert sees the first failure: Prometheus finds an increase only between two samples.
+    // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
     for (const task in tasks) counter.inc({ task }, 0);
   }
 

@@ -26,8 +26,8 @@ export interface TestVehicle {
 export const unthrottled = { device_uploads_per_second: 1_000_000, device_bytes_per_second: 1_000_000_000 };
 
 /**
- * Stores thousands of rows, of which triggers and foreign keys would take most of the time. No event, key list or decision of
- * ingest notices them.
+ * Stores thousands of rows without triggers and foreign keys, which would take most of the time. The rows raise no events,
+ * change no key lists and do not invalidate cached ingest decisions.
  */
 export async function fillWithoutTriggers(db: Database, statement: RawBuilder<unknown>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

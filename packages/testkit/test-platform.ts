@@ -94,7 +94,7 @@ export async function startTestPlatform(
   try {
     return await startOn({ config, logger, shutdownHooks, limits: { ...testLimits, ...ownLimits } }, services);
   } catch (error) {
-    // The services that have started would work on the database of the next test files.
+    // Services that have started would otherwise process rows of later test files.
     await shutdownHooks.run();
     throw error;
   }

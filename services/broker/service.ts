@@ -214,7 +214,7 @@ function createConnectionLimits(
   });
   const { maximum, maximumUnauthenticated } = limits;
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
-  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
   metrics.refused.inc({ reason: 'connections' }, 0);
   addConnectionGauge(registry, 'broker', limits);
   return limits;

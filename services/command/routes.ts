@@ -143,7 +143,7 @@ export function createCommandMetrics(registry: Registry, logger: Logger): Measur
     labelNames: ['action', 'outcome'],
     registers: [registry],
   });
-  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
   for (const { action } of remoteActions) outcomes.inc({ action, outcome: 'PLATFORM_UNAVAILABLE' }, 0);
   const durations = new Histogram({
     name: 'odograph_command_duration_seconds',

@@ -86,7 +86,7 @@ function createTeltonikaEndpoint(
       logger.warn({ reason, address }, 'connection refused');
     },
   });
-  // So that the alert sees the first one: Prometheus finds an increase only between two samples.
+  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
   metrics.refused.inc({ listener: 'teltonika', reason: 'connections' }, 0);
   addConnectionGauge(registry, 'gateway', connections);
   return {

@@ -247,7 +247,7 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect((await lookUp(vin, stranger)).body.certificate.model).toBe('');
   });
 
-  it('is the answer for a foreign plate, a plate with leading zeros and an invalid VIN, too', async () => {
+  it('equals that of GET /v1/siv/fr/{plate_or_vin} for a foreign plate, leading zeros and an invalid VIN', async () => {
     const foreign = await ofVehicle(await describeVehicle({ plate: 'M-XY 1234', vin: 'chassis 7' }));
     expect(foreign.body.certificate).toMatchObject({ plate: 'M-XY 1234', vin: 'chassis 7' });
     const former = await ofVehicle(await describeVehicle({ plate: '0123 ZA 75', model: 'Former' }));

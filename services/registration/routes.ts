@@ -80,7 +80,7 @@ function addPlateOrVinRoute(http: Http, db: Database, sources: Sources): void {
       },
     },
     async ({ caller, params: { plate_or_vin: text } }, reply) => {
-      // Before the form is checked: a vehicle of the caller may have a foreign plate.
+      // Before validation: a vehicle of the caller may have a foreign plate.
       const own = await findOwnDescription(db, caller, text);
       if (own !== undefined) return answerWith(reply, await lookUpVehicle(sources, own, caller));
       const identity = parsePlateOrVin('plate_or_vin', text);

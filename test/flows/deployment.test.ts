@@ -88,7 +88,7 @@ describe('docker-compose.yml', () => {
         expect.arrayContaining(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']),
       );
     }
-    // The console gives devices the addresses of `http`.
+    // `http` serves the console, which shows the device addresses.
     for (const name of ['gateway', 'http']) {
       expect(services[name]?.environment).toMatchObject({ TELTONIKA_TLS_PORT: `\${DOMAIN:+5028}` });
       expect(tls[name]?.environment).toMatchObject({ TELTONIKA_TLS_PORT: '5028' });

@@ -42,7 +42,7 @@ const expectLatest = (db: Database, vehicle: TestVehicle, seconds: number) =>
 
 // The embedded engine runs one transaction at a time, whatever it locks.
 describe.skipIf(!inject('isNativeDatabase'))('no live upload waits', () => {
-  // No hook runs in a file whose tests are all skipped, so nothing would stop what the file itself had started.
+  // Vitest runs no hooks in a file whose tests are all skipped: a platform started at the top level would never stop.
   beforeAll(async () => {
     platform = await startTestPlatform([brokerService, ingestService]);
     application = await createApplication(platform.db);

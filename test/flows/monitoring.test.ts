@@ -88,8 +88,7 @@ let certificate: string;
 let mqttUrl: string;
 let receiver: Awaited<ReturnType<typeof receiveTraces>>;
 const scrape = async () => (await fetch(`${platform.httpUrl}/metrics`)).text();
-/** The first scrape. */
-let fresh: string;
+let firstScrape: string;
 /** Every name that a scrape of a process with all services can contain. */
 let names: Set<string>;
 beforeAll(async () => {
@@ -110,8 +109,8 @@ beforeAll(async () => {
   }
   Object.assign(settings, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '200' });
   platform = await spawnPlatform([], settings);
-  fresh = await scrape();
-  const metrics = [...fresh.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+  firstScrape = await scrape();
+  const metrics = [...firstScrape.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
   names = new Set(metrics.flatMap((name) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)]));
   // Written by Prometheus.
   names.add('up');
@@ -234,12 +233,12 @@ describe('the alert rules for Prometheus', () => {
     expect(unknownIn(expressions)).toEqual([]);
   });
 
-  it('see the first increase of a counter, which has a sample before it', async () => {
+  it('see the first increase of every counter, because it is exported as 0 before', async () => {
     const increases = (await alertRules()).flatMap(({ expr }) => [
       ...expr.matchAll(/increase\((?<name>\w+)(?:\{(?<label>[^}]*)\})?\[/g),
     ]);
     expect(increases.length).toBeGreaterThan(5);
-    const lines = fresh.split('\n');
+    const lines = firstScrape.split('\n');
     const unseen = increases.flatMap(({ groups: { name = '', label = '' } = {} }) =>
       lines.some((line) => new RegExp(`^${name}[{ ]`).test(line) && line.includes(label)) ? [] : [`${name}{${label}}`],
     );

@@ -65,7 +65,7 @@ it('reports settings and versions of PostgreSQL that can lose what was stored', 
   expect(wrongIn({ postgres: '14.9', timescale: '2.9.1' })).toEqual(['database', 'TimescaleDB']);
   expect(wrongIn({ fsync: 'off' })).toEqual(['PostgreSQL fsync']);
   expect(wrongIn({ synchronousCommit: 'off' })).toEqual(['PostgreSQL synchronous_commit']);
-  // Six pools of DATABASE_POOL_SIZE and 14, and 3 that are reserved.
+  // Six pools of DATABASE_POOL_SIZE connections, 14 fixed and 3 reserved ones.
   expect(wrongIn({ maxConnections: 76 })).toEqual(['PostgreSQL max_connections']);
   expect(wrongIn({ maxConnections: 77 })).toEqual([]);
   expect(wrongIn({ oldestTransactionMinutes: 6 })).toEqual(['long transactions']);

@@ -8,7 +8,7 @@ import { removeRows } from './tables.ts';
 
 const db = useDatabase();
 
-it('a purged application leaves no address of the places where its vehicles were', async () => {
+it('purging an application deletes its cached place addresses', async () => {
   const [purged, other] = [await createApplication(db), await createApplication(db)];
   await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)
     select unnest(array[${purged.id}, ${other.id}]::integer[]), 488000, 23000, 'rue de la Paix'`.execute(db);

@@ -208,7 +208,7 @@ export async function removeRows(client: Client, applicationId: number): Promise
   try {
     // With triggers: its tokens go with it.
     await client.query('delete from session where application_id = $1', [applicationId]);
-    // A cache, but one of the places where its vehicles were.
+    // Only a cache, but it discloses where the vehicles have been.
     await client.query('delete from place_address where application_id = $1', [applicationId]);
     for (const table of tables.toReversed()) {
       for (const piece of await piecesOf(client, table)) {

@@ -36,8 +36,8 @@ async function selectVehicleKey(db: Database, vehicleId: number): Promise<KeyRow
 }
 
 /**
- * Finds the key of the device that is linked to a vehicle now; run it in a transaction. A device without a key gets one; a
- * rotation shows the next one to its operator.
+ * Finds the device key of the device that is linked to a vehicle now, and creates a missing one. Requires a transaction.
+ * Later device keys come from rotations, which show them to the operator.
  * @returns undefined when the vehicle has no device or is archived
  */
 export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: number): Promise<DeviceKey | undefined> {

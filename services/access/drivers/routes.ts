@@ -110,8 +110,8 @@ interface UnconfirmedDevice {
 }
 
 /**
- * Finds the devices that have not confirmed their key lists, of vehicles with unexpired revocations of this driver. A device
- * without Bluetooth opens nothing, and confirms no list.
+ * Finds the devices that have not confirmed their key lists, of vehicles with unexpired revocations of this driver. Leaves
+ * out devices without Bluetooth, which never confirm a list.
  */
 async function findUnconfirmed(
   db: Database,

@@ -171,8 +171,8 @@ export async function findPayloads(db: Database, operator: Operator, ids: readon
 }
 
 /**
- * Tells whether a device was linked to a vehicle that an operator does not see: at one of these times, or ever if there are none.
- * @param times microseconds since the epoch
+ * Tells whether a device was linked, at one of these times, to a vehicle that an operator does not see.
+ * @param times microseconds since the epoch; undefined for any time
  */
 export async function wasLinkedElsewhere(
   db: Database,

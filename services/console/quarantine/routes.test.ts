@@ -59,7 +59,7 @@ describe('/v1/x/admin/quarantine', () => {
     expect((await admin.post(`${path}/999999999/open`)).body.error).toBe('NOT_FOUND');
   });
 
-  it('opens no payload with readings of a vehicle of another application for an operator who does not see it', async () => {
+  it('refuses to open an upload that may hold readings of a vehicle outside the applications of the operator', async () => {
     const [before, now] = [await createApplication(platform.db), await createApplication(platform.db)];
     const { deviceId } = await createVehicle(platform.db, now);
     const elsewhere = await createVehicle(platform.db, before);

@@ -124,7 +124,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
       const { deviceId, sealed, format, receivedAtMs } = upload;
       const payload = sealer.open(sealed, quarantineContext(deviceId));
       const readings = readUpload(format, payload, receivedAtMs);
-      await requireOwn(db, request.operator, upload, readings);
+      await requireOwnReadings(db, request.operator, upload, readings);
       await auditChange(db, operatorOrigin(request), 'quarantine.open', `quarantine:${id}`, { deviceId });
       return { id, deviceId, base64: payload.toString('base64'), readings: readings.map((reading) => reading ?? null) };
     },
@@ -132,11 +132,11 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
 }
 
 /**
- * Checks that an upload of a device holds no reading of a vehicle of another application, to which the device may have been
- * linked before it was received. A reading without a valid time may be of any time.
+ * Checks that an upload holds no reading of a vehicle of another application: the device may have been linked to one at the
+ * time of the reading. A reading without a valid time counts as one of any time.
  * @throws Failure UNAUTHORIZED
  */
-async function requireOwn(
+async function requireOwnReadings(
   db: Database,
   operator: Operator,
   { deviceId, applicationId }: SealedUpload,
@@ -278,9 +278,10 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
 }
 
 /**
- * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent. Leaves out rows that
- * only count uploads: a replay would replace their reason.
- * @returns the number of uploads. @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
+ * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent. Skips rows that only
+ * count uploads beyond the quota: a replay would overwrite their reason.
+ * @returns the number of replayed uploads. @throws Failure NOT_FOUND when one does not exist (then none is replayed),
+ * OVERLOADED
  */
 async function replayUploads(
   db: Database,

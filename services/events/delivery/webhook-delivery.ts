@@ -178,7 +178,7 @@ export class WebhookDelivery implements SlotUser {
     if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
     const isNotification = this.#webhook.url === undefined;
     if (this.#receiver.isPaused(this.#context.clock())) {
-      // Reading schedules the escalations of alarms, for which a pause is too long.
+      // Read on during a pause: reading schedules escalations, which must not wait for its end.
       if (isNotification) void this.#readAhead();
       return;
     }

@@ -111,7 +111,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     expect(texts()).not.toContainEqual(expect.stringContaining('second'));
   });
 
-  it('whose address asks for a pause is escalated nevertheless', async () => {
+  it('about an alarm does not delay its escalation while the address has paused delivery', async () => {
     [status, headers] = [503, { 'retry-after': '3600' }];
     const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
     const first = await create({
@@ -133,7 +133,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
   });
 
-  it('whose address no longer exists stays enabled if its alarms escalate', async () => {
+  it('to an address that no longer exists does not disable a notification with an escalation', async () => {
     status = 410;
     const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
     const escalation = { notificationId, afterMinutes: 1 };
@@ -146,7 +146,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     for (const one of [id, notificationId]) await api.delete(`${path}/${one}`);
   });
 
-  it('is not sent again as a digest because the notification changes while the digest is sent', async () => {
+  it('in a digest is sent once even if the notification changes while the digest is in flight', async () => {
     const fields = { events: ['alarm.raised'], maxPerHour: 1 };
     const id = await create({ slack: { url: `${base}/services/T/B/x` }, ...fields });
     const rule = await createRule(platform.db, application.id);

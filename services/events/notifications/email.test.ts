@@ -245,7 +245,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
     expect(subjectsTo(ann)).toHaveLength(2);
   });
 
-  it('escalate although the first address accepts nothing, not even the alarm before', async () => {
+  it('escalate even if the first address refuses every message, including the one about the previous alarm', async () => {
     server.refused.add(ann);
     const second = await create({ email: bob, events: ['device.silent'] });
     const first = await create({ escalation: { notificationId: second, afterMinutes: 1 } });
@@ -255,7 +255,7 @@ describe('events', { timeout: 2 * waitMs }, () => {
     await awaitSubjects(bob, ['AB-123-CD: towing, not acknowledged']);
   });
 
-  it('that escalated wait for a correction of the address, also those of vehicles that it does not select', async () => {
+  it('that escalated are retried after a correction of the address, even for vehicles that are not selected', async () => {
     server.refused.add(bob);
     const fields = { events: ['device.silent'], vehicleIds: [otherVehicle.id] };
     const second = await create({ ...fields, email: bob });

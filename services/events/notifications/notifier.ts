@@ -78,7 +78,7 @@ class Notifier implements OpenedReceiver {
     return turn;
   };
 
-  /** Selects the events to send, and schedules the escalations of their alarms: an alarm may wait days for its attempt. */
+  /** Selects the events to send, and schedules the escalations of their alarms: the first attempt may be days away. */
   readonly select = async (events: readonly PlatformEvent[]): Promise<PlatformEvent[]> => {
     const { db } = this.#context;
     const told = await queries.selectTold(db, this.#webhook, events);

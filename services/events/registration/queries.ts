@@ -115,7 +115,7 @@ export async function changeWebhook(
   await sql`update webhook set url = ${url}, event_types = ${[...types]}::text[],
     all_vehicles = ${vehicleIds === undefined}, ${disabled} where id = ${id}`.execute(db);
   await restartDelivery(db, id);
-  // A notification also sends escalated alarms of other vehicles.
+  // Keep those of notifications: they include escalated alarms of vehicles that the notification does not select.
   await sql`delete from webhook_retry where webhook_id = ${id} and ${url !== null && vehicleIds !== undefined}
     and coalesce(vehicle_id, 0) <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
 }

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
-// Searching every table takes long beside the readings of other tests.
+// A separate database: searching every table is slow among the readings of other tests.
 const database = await createOwnDatabase('persons');
 afterAll(() => database.drop());
 const { platform, admin } = await startFleet({ DATABASE_URL: database.url });
@@ -164,7 +164,7 @@ describe('erasing a person', () => {
     },
   );
 
-  it('finds a driver whose bookings were deleted, whom only the mileage log or the audit names', async () => {
+  it('finds a driver who appears only in the mileage log or the audit once the bookings are deleted', async () => {
     const application = await createApplication(db);
     const [logged, audited] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];
     await sql`insert into mileage_entry (application_id, vehicle_id, trip_id, version, started_at, ended_at, distance_km,

@@ -110,7 +110,7 @@ async function findAccounts(db: Database, id: string, among: readonly number[] |
   }));
 }
 
-/** Finds a driver in all that names one: the mileage log and the audit are kept longer than bookings and authorizations. */
+/** Finds drivers, also in the mileage log and the audit, which are kept longer than bookings and authorizations. */
 async function findDrivers(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
   const { rows } = await sql<{ application_id: number }>`
     select application_id from booking where user_id = ${id}
@@ -150,7 +150,7 @@ async function findNames(db: Database, { applicationId, ids, accountId }: Person
  */
 async function findPerson(db: Database, id: string, among: readonly number[] | undefined): Promise<Person> {
   const accounts = await findAccounts(db, id, among);
-  // Rows of an application that name one of its accounts belong to that.
+  // Within an application, rows with the name of an account belong to that account.
   const owners = new Set(accounts.map(({ applicationId }) => applicationId));
   const drivers = (await findDrivers(db, id, among)).filter(({ applicationId }) => !owners.has(applicationId));
   const [person, another] = [...accounts, ...drivers];
@@ -178,7 +178,7 @@ async function requireNothingOpen(db: Database, { applicationId, ids }: Person):
 /** Replaces every id of a person by a random pseudonym. @returns the pseudonym and the number of changed rows by kind */
 async function erasePerson(db: Database, { applicationId, ids, accountId }: Person) {
   const pseudonym = randomUUID();
-  // While the account exists: the database then also ends what it has issued for others as a manager.
+  // Before the account is deleted: triggers then still find, and revoke, the authorizations that it issued for others.
   await db.deleteFrom('group_grant').where('user_id', '=', accountId).execute();
   const { rows } = await sql<{ changed: Record<string, number>; mileage: number }>`select
     erase_mileage_entries(${applicationId}, ${[...ids]}::text[], ${`erased-${pseudonym}`}) as mileage,

@@ -176,7 +176,7 @@ describe('/v1/x/admin/users', () => {
     expect(keys).toEqual([{ version: 2 }, { version: 2 }]);
   });
 
-  it('ends what concurrently replaces an expired authorization of a deleted user', async () => {
+  it('revokes the concurrent renewal of an expired authorization of a deleted user', async () => {
     const vehicle = await newVehicleWithKey();
     const user = await createUser(db, application);
     await bookAndAuthorize(user, vehicle, -9);

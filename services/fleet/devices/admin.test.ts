@@ -152,7 +152,7 @@ describe('/v1/x/admin/devices', () => {
     expect(body).toMatchObject({ urls: [platform.mqttUrl] });
   });
 
-  it('names the addresses with TLS first, without opening the certificate, and no closed port', async () => {
+  it('lists TLS addresses first, without reading the certificate, and omits disabled ports', async () => {
     const tls = { MQTT_TLS_CERTIFICATE: '/none.crt', MQTT_TLS_KEY: '/none.key', MQTTS_PORT: '8883' };
     const teltonika = { TELTONIKA_TLS_PORT: '5028', TELTONIKA_PORT: '5027', TELTONIKA_UDP: 'false' };
     const { admin, platform } = await startFleet({ ...tls, ...teltonika });

@@ -115,9 +115,9 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
   return row;
 }
 
-/** Locks the vehicle of a new link, and its device, whose claim code must match when it has no owner. */
+/** Locks the vehicle and the device of a new link. A device without an owner requires its claim code. */
 async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, claimCode }: LinkTarget) {
-  // In this order as for authorizations: a vehicle that gets one is locked before its device gets a key.
+  // Same lock order as issuing an authorization, which locks the vehicle before it creates the device key: avoids a deadlock.
   const vehicle = await lockActiveVehicle(db, caller, vehicleId);
   const device = await lockDevice(db, caller, deviceId);
   if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);

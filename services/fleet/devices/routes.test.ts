@@ -144,7 +144,7 @@ describe('/v1/device', () => {
     expect(rows).toEqual([{ later: true }]);
   });
 
-  it('waits for a first key of the device, which is stored while its vehicle is held, and moves it to its vehicle', async () => {
+  it('links a device to its own vehicle again without a deadlock while its first device key is created', async () => {
     const { id, deviceId } = await createVehicle(platform.db, application);
     const { moving } = await platform.db.transaction().execute(async (issue) => {
       await sql`select from vehicle where id = ${Number(id)} for no key update`.execute(issue);

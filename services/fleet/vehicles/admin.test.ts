@@ -44,7 +44,7 @@ describe('/v1/x/admin/vehicles', () => {
     expect(page.vehicles).toEqual([{ ...described, seats: 5, id: body.id, archived: false, deviceId: null }]);
   });
 
-  it('tells plates apart by the letters of every script, and by no separator', async () => {
+  it('distinguishes plates by letters of every script, and ignores separators', async () => {
     const digits = newPlate();
     const create = async (plate: string) =>
       (await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate })).body.id;

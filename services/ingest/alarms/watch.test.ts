@@ -129,7 +129,7 @@ describe('a device without contact', () => {
       expect(await alarms()).toEqual([[20, null]]);
     }));
 
-  it('raises the alarm also if it never had any, counted from its link', () =>
+  it('raises the alarm even if it has never had contact, counted from its link', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       await raiseSilent(trx);
       expect(await alarms()).toEqual([]);
@@ -143,7 +143,7 @@ describe('a device without contact', () => {
       expect(await alarms()).toEqual([[20, 2]]);
     }));
 
-  it('ends the alarm at a contact before it that was stored later', () =>
+  it('ends the alarm by an upload received before it and stored after it', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       await contact(trx, vehicle, 50);
       await raiseSilent(trx);
@@ -153,7 +153,7 @@ describe('a device without contact', () => {
       expect(await alarms()).toEqual([[20, 20]]);
     }));
 
-  it('is no longer expected once its vehicle is archived, and again once it is not', () =>
+  it('ends the alarm when its vehicle is archived, and raises another one once the vehicle is reactivated', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
       await contact(trx, vehicle, 50);
       await raiseSilent(trx);

@@ -53,8 +53,9 @@ export async function alarmCheckAgeMs(db: Database): Promise<number> {
 
 /**
  * Raises an alarm for each linked vehicle without contact for the minutes of its rule, counted from the last receipt, from the
- * start of the link or rule, or from the last outage of the platform. The first link of a device starts before it was made.
- * If the last alarm ended without contact, because the vehicle was archived or the rule did not apply, the next one starts then.
+ * start of the link or rule, or from the last outage of the platform. The first link of a device has no start: without
+ * uploads, the creation of the vehicle or its last `device.linked` event counts. The next alarm of a rule and vehicle is
+ * raised no earlier than the last one ended, such as when the vehicle was archived.
  * @returns the ids of the alarms
  */
 export function raiseSilent(db: Database): Promise<string[]> {
@@ -79,8 +80,8 @@ export function raiseSilent(db: Database): Promise<string[]> {
   );
 }
 
-/** SQL on `alarm` of silence and `vehicle_latest` that is true after a contact that the alarm does not know. */
-const isContacted = sql`vehicle_latest.received_at > open.raised_at - open.value * interval '1 minute'`;
+/** SQL on the alarm `open` and `vehicle_latest`: true if an upload was received after the minutes of the alarm began. */
+const hasNewContact = sql`vehicle_latest.received_at > open.raised_at - open.value * interval '1 minute'`;
 
 /** Clears alarms of silence: at the next contact, or now if the vehicle is archived or has no device. @returns their ids */
 export function clearSilent(db: Database): Promise<string[]> {
@@ -88,11 +89,11 @@ export function clearSilent(db: Database): Promise<string[]> {
     db,
     sql`update alarm set cleared_at = greatest(alarm.raised_at, latest.contact_at, case
         when latest.contact_at is null then now() end)
-      from (select vehicle.id, case when ${isContacted} then vehicle_latest.received_at end as contact_at,
+      from (select vehicle.id, case when ${hasNewContact} then vehicle_latest.received_at end as contact_at,
           open.id as alarm_id
         from alarm as open join vehicle on vehicle.id = open.vehicle_id
         left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
-        where open.kind = 'silent' and open.cleared_at is null and (${isContacted}
+        where open.kind = 'silent' and open.cleared_at is null and (${hasNewContact}
           or vehicle.archived_at is not null or not exists (select from device_link
             where device_link.vehicle_id = vehicle.id and device_link.period @> now()))) as latest
       where alarm.id = latest.alarm_id and alarm.cleared_at is null returning alarm.id`,

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { upload as describeUpload, openIngest } from './uploads.fixture.ts';
 
-// Searching every table takes long beside the readings of other tests.
+// A separate database: searching every table is slow among the readings of other tests.
 const database = await createOwnDatabase('protection');
 afterAll(() => database.drop());
 const platform = await usePlatform([ingestService], { DATABASE_URL: database.url });

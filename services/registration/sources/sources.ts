@@ -89,8 +89,8 @@ export async function findDescription(db: Database, caller: Caller, vehicleId: s
 }
 
 /**
- * Reads the platform's own description of the vehicle with a plate or VIN, of any country and form, among those that the
- * caller may see.
+ * Reads the platform's own description of the vehicle with a plate or VIN in any format, among those that the caller may
+ * see.
  * @returns the newest vehicle if several match; undefined if none does
  */
 export function findOwnDescription(

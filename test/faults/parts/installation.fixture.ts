@@ -142,7 +142,7 @@ async function startMembers(
     hooks.add(role, () => member.process.end('SIGKILL'));
     return member;
   });
-  // If one does not start, the others are ended too.
+  // Wait for all: if one fails to start, the hooks must know every process that did.
   await Promise.allSettled(starts);
   return Promise.all(starts);
 }
