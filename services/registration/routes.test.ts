@@ -262,6 +262,12 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect((await lookUp('M-XY 1234', stranger)).body.error).toBe('INVALID_PARAMETER');
   });
 
+  it('is found by its plate even if the text is also the VIN of a newer vehicle', async () => {
+    const named = await ofVehicle(await describeVehicle({ plate: 'M-XY 4321', model: 'Named' }));
+    await describeVehicle({ plate: newPlate(), vin: 'M-XY 4321', model: 'Newer' });
+    expect((await lookUp('M-XY 4321')).body).toEqual(named.body);
+  });
+
   it('answers UNKNOWN_VEHICLE for a deleted or malformed vehicle id', async () => {
     const deleted = await describeVehicle({ plate: newPlate(), deleted_at: new Date() });
     for (const id of [deleted, '7', 'AB-123-CD']) {

@@ -3,7 +3,7 @@ import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
 import { normalizePlate } from '../record/identity.ts';
 import { decodeVin, normalizeVin } from '../record/vin.ts';
@@ -91,23 +91,27 @@ export async function findDescription(db: Database, caller: Caller, vehicleId: s
 /**
  * Reads the platform's own description of the vehicle with a plate or VIN in any format, among those that the caller may
  * see.
- * @returns the newest vehicle if several match; undefined if none does
+ * @returns a vehicle with this plate before one with this VIN, the newest of several; undefined if none matches
  */
-export function findOwnDescription(
+export async function findOwnDescription(
   db: Database,
   caller: Caller,
   text: string,
 ): Promise<VehicleDescription | undefined> {
+  const find = (condition: RawBuilder<boolean>) =>
+    db
+      .selectFrom('vehicle')
+      .select(descriptionColumns)
+      .where(accessibleTo(caller))
+      .where(condition)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
   const plate = normalizePlate(text)?.key ?? text;
   const vin = normalizeVin(text) ?? text;
-  return db
-    .selectFrom('vehicle')
-    .select(descriptionColumns)
-    .where(accessibleTo(caller))
-    .where(sql<boolean>`(${hasPlate(text)} or ${hasPlate(plate)} or upper(vin) = upper(${vin}))`)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+  // Only plates have an index: one condition for both would compare every vehicle of the application.
+  const withPlate = await find(sql<boolean>`(${hasPlate(text)} or ${hasPlate(plate)})`);
+  return withPlate ?? find(sql<boolean>`upper(vin) = upper(${vin})`);
 }
 
 /** Creates the source that answers with the platform's own description of one vehicle. */
