@@ -21,13 +21,24 @@ do $$ begin
   raise exception 'the server would log the passwords: connect as a superuser, or set log_statement = none on the server for this script';
 end $$;
 \endif
-alter role odograph_broker login password :'broker' connection limit 200;
-alter role odograph_gateway login password :'gateway' connection limit 200;
-alter role odograph_ingest login password :'ingest' connection limit 200;
-alter role odograph_query login password :'query' connection limit 200;
-alter role odograph_fleet login password :'fleet' connection limit 200;
-alter role odograph_access login password :'access' connection limit 200;
-alter role odograph_registration login password :'registration' connection limit 200;
-alter role odograph_command login password :'command' connection limit 200;
-alter role odograph_console login password :'console' connection limit 200;
-alter role odograph_events login password :'events' connection limit 200;
+-- Without passwords first: a statement that is refused is logged.
+alter role odograph_broker login connection limit 200;
+alter role odograph_gateway login connection limit 200;
+alter role odograph_ingest login connection limit 200;
+alter role odograph_query login connection limit 200;
+alter role odograph_fleet login connection limit 200;
+alter role odograph_access login connection limit 200;
+alter role odograph_registration login connection limit 200;
+alter role odograph_command login connection limit 200;
+alter role odograph_console login connection limit 200;
+alter role odograph_events login connection limit 200;
+alter role odograph_broker password :'broker';
+alter role odograph_gateway password :'gateway';
+alter role odograph_ingest password :'ingest';
+alter role odograph_query password :'query';
+alter role odograph_fleet password :'fleet';
+alter role odograph_access password :'access';
+alter role odograph_registration password :'registration';
+alter role odograph_command password :'command';
+alter role odograph_console password :'console';
+alter role odograph_events password :'events';

@@ -306,7 +306,7 @@ describe('infra/write-env.sh', () => {
     const logins = read('infra/database-logins.sql');
     for (const service of Object.keys(serviceDatabaseNames)) {
       expect(names).toContain(`${service.toUpperCase()}_DATABASE_PASSWORD`);
-      expect(logins).toContain(`alter role odograph_${service} login`);
+      expect(logins).toContain(`alter role odograph_${service} password`);
     }
   });
 });
