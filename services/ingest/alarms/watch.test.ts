@@ -32,12 +32,19 @@ interface Watched {
   alarms(): Promise<(readonly [raised: number, cleared: number | null])[]>;
 }
 
+const linkedAgo = (trx: Database, { id }: TestVehicle, minutes: number) =>
+  sql`update event set stored_at = ${ago(minutes)} where vehicle_id = ${Number(id)} and type = 'device.linked'`.execute(
+    trx,
+  );
+
 /** Runs a test in a transaction that is rolled back: the checks concern all vehicles of the database. */
 async function withRule(kind: string, parameters: object, test: (watched: Watched) => Promise<void>): Promise<void> {
   const rolledBack = new Error('rolled back');
   const run = db.transaction().execute(async (trx) => {
     const application = await createApplication(trx);
     const vehicle = await createVehicle(trx, application);
+    await sql`update vehicle set created_at = ${ago(1000)} where id = ${Number(vehicle.id)}`.execute(trx);
+    await linkedAgo(trx, vehicle, 1000);
     await sql`insert into alarm_rule (application_id, name, kind, parameters, all_vehicles, active_from)
       values (${application.id}, 'rule', ${kind}, ${JSON.stringify(parameters)}, true, ${ago(1000)})`.execute(trx);
     await sql`delete from alarm_watch`.execute(trx);
@@ -131,16 +138,27 @@ describe('a device without contact', () => {
 
   it('raises the alarm even if it has never had contact, counted from its link', () =>
     withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await linkedAgo(trx, vehicle, 10);
       await raiseSilent(trx);
       expect(await alarms()).toEqual([]);
-      await sql`update vehicle set created_at = ${ago(60)} where id = ${Number(vehicle.id)}`.execute(trx);
-      await sql`update event set stored_at = ${ago(50)} where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
+      await linkedAgo(trx, vehicle, 50);
       await raiseSilent(trx);
       await clearSilent(trx);
       expect(await alarms()).toEqual([[20, null]]);
       await contact(trx, vehicle, 2);
       await clearSilent(trx);
       expect(await alarms()).toEqual([[20, 2]]);
+    }));
+
+  it('raises no alarm for a device that has just replaced one without contact', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 500);
+      await linkedAgo(trx, vehicle, 10);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([]);
+      await linkedAgo(trx, vehicle, 50);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([[20, null]]);
     }));
 
   it('ends the alarm by an upload received before it and stored after it', () =>

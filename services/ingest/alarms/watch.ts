@@ -53,30 +53,33 @@ export async function alarmCheckAgeMs(db: Database): Promise<number> {
 
 /**
  * Raises an alarm for each linked vehicle without contact for the minutes of its rule, counted from the last receipt, from the
- * start of the link or rule, or from the last outage of the platform. The first link of a device has no start: without
- * uploads, the creation of the vehicle or its last `device.linked` event counts. The next alarm of a rule and vehicle is
- * raised no earlier than the last one ended, such as when the vehicle was archived.
+ * start of the link or rule, or from the last outage of the platform. The first link of a device starts in the past, so the
+ * last `device.linked` event counts, too, or the creation of the vehicle. The next alarm of a rule and vehicle is raised no
+ * earlier than the last one ended, such as when the vehicle was archived.
  * @returns the ids of the alarms
  */
 export function raiseSilent(db: Database): Promise<string[]> {
   return idsOf(
     db,
-    sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, value)
-      select rule.application_id, rule.id, vehicle.id, rule.kind, greatest(due.at, (select max(cleared_at) from alarm
-        where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id)), due.minutes
-      from ${rulesOf('silent')} join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
-      join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
-      left join vehicle_latest as latest on latest.vehicle_id = vehicle.id
-      cross join alarm_watch
-      cross join lateral (select minutes, greatest(latest.received_at, rule.active_from, alarm_watch.since,
-          nullif(lower(device_link.period), '-infinity'), case when latest.received_at is null then greatest(vehicle.created_at,
-            (select max(stored_at) from event where event.vehicle_id = vehicle.id and type = 'device.linked')) end)
-          + minutes * interval '1 minute' as at
-        from (select (rule.parameters ->> 'afterMinutes')::double precision as minutes) as given) as due
-      where due.at <= now()
-        and not exists (select from alarm where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id
-          and alarm.cleared_at is null)
-      order by vehicle.id on conflict do nothing returning id`,
+    sql`with silent as materialized (
+        select rule.application_id, rule.id as rule_id, rule.kind, vehicle.id as vehicle_id, vehicle.created_at, minutes,
+          quiet_since
+        from ${rulesOf('silent')} join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
+        join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
+        left join vehicle_latest as latest on latest.vehicle_id = vehicle.id
+        cross join alarm_watch
+        cross join lateral (select (rule.parameters ->> 'afterMinutes')::double precision as minutes,
+          greatest(latest.received_at, rule.active_from, alarm_watch.since, nullif(lower(device_link.period), '-infinity'))
+            as quiet_since) as given
+        where quiet_since + minutes * interval '1 minute' <= now()
+          and not exists (select from alarm where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id
+            and alarm.cleared_at is null))
+      insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, value)
+      select application_id, rule_id, vehicle_id, kind, greatest(due.at, (select max(cleared_at) from alarm
+        where alarm.rule_id = silent.rule_id and alarm.vehicle_id = silent.vehicle_id)), minutes
+      from silent cross join lateral (select greatest(quiet_since, created_at, (select max(stored_at) from event
+          where event.vehicle_id = silent.vehicle_id and type = 'device.linked')) + minutes * interval '1 minute' as at) as due
+      where due.at <= now() order by vehicle_id on conflict do nothing returning id`,
   );
 }
 
