@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '@odograph/runtime/config';
-import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
+import { Counter, exportZero, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { healthOf, type RunningServices } from '@odograph/runtime/service';
 import Type from 'typebox';
@@ -117,8 +117,7 @@ function countFailures(http: Http, metrics: Registry): void {
     labelNames: ['code'] as const,
     registers: [metrics],
   });
-  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
-  failures.inc({ code: 'INTERNAL_ERROR' }, 0);
+  exportZero(failures, { code: 'INTERNAL_ERROR' });
   http.addHook('onResponse', async ({ failure }) => {
     if (failure !== undefined) failures.inc({ code: failure });
   });

@@ -1,5 +1,5 @@
 import type { Logger } from './logger.ts';
-import type { Counter } from './metrics.ts';
+import { type Counter, exportZero } from './metrics.ts';
 
 /** Reports that background work for `Task` failed or succeeded. */
 export interface FailureReports<Task extends string> {
@@ -19,8 +19,7 @@ export class BackgroundFailures<Task extends string> implements FailureReports<T
     this.#tasks = tasks;
     this.#logger = logger;
     this.#counter = counter;
-    // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
-    for (const task in tasks) counter.inc({ task }, 0);
+    for (const task in tasks) exportZero(counter, { task });
   }
 
   /** Every task that has failed and not succeeded since: what that means, and why. */

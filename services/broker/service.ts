@@ -12,6 +12,7 @@ import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { type ResolvedConfig, storeTimeoutMs } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
+import { exportZero } from '@odograph/runtime/metrics';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { addConnectionGauge, ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
@@ -214,8 +215,7 @@ function createConnectionLimits(
   });
   const { maximum, maximumUnauthenticated } = limits;
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
-  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
-  metrics.refused.inc({ reason: 'connections' }, 0);
+  exportZero(metrics.refused, { reason: 'connections' });
   addConnectionGauge(registry, 'broker', limits);
   return limits;
 }

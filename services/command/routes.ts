@@ -6,7 +6,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { answers, commandFields, EmptyAnswer, VehicleId, word } from '@odograph/http/schemas';
 import type { Logger } from '@odograph/runtime/logger';
-import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
+import { Counter, exportZero, Histogram, type Registry } from '@odograph/runtime/metrics';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import {
@@ -143,8 +143,7 @@ export function createCommandMetrics(registry: Registry, logger: Logger): Measur
     labelNames: ['action', 'outcome'],
     registers: [registry],
   });
-  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
-  for (const { action } of remoteActions) outcomes.inc({ action, outcome: 'PLATFORM_UNAVAILABLE' }, 0);
+  for (const { action } of remoteActions) exportZero(outcomes, { action, outcome: 'PLATFORM_UNAVAILABLE' });
   const durations = new Histogram({
     name: 'odograph_command_duration_seconds',
     help: 'Time from the request of a remote action to its outcome',

@@ -7,6 +7,7 @@ import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake, intakeHealth, openIntakeQueues } from '@odograph/queue/intake';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { storeTimeoutMs } from '@odograph/runtime/config';
+import { exportZero } from '@odograph/runtime/metrics';
 import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -86,8 +87,7 @@ function createTeltonikaEndpoint(
       logger.warn({ reason, address }, 'connection refused');
     },
   });
-  // Export 0 from the start: increase() needs an earlier sample, or the alert misses the first failure.
-  metrics.refused.inc({ listener: 'teltonika', reason: 'connections' }, 0);
+  exportZero(metrics.refused, { listener: 'teltonika', reason: 'connections' });
   addConnectionGauge(registry, 'gateway', connections);
   return {
     devices: new GatewayDevices(db),
