@@ -59,8 +59,6 @@ export interface SealedUpload {
   receivedAtMs: number;
   format: UploadFormat;
   applicationId: number | null;
-  /** Of the payload; 0 for a row that only counts uploads beyond the quota. */
-  bytes: number;
   sealed: Buffer;
 }
 
@@ -158,16 +156,23 @@ export async function findQuarantined(db: Database, operator: Operator, id: numb
 function selectPayloads(db: Database, limit: number) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id as deviceId', 'format', 'application_id as applicationId'])
-    .select(['payload_bytes as bytes', 'sealed_payload as sealed'])
+    .select(['id', 'device_id as deviceId', 'format', 'application_id as applicationId', 'sealed_payload as sealed'])
     .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
     .orderBy('id')
     .limit(limit);
 }
 
-/** Reads the sealed payloads of these ids. */
-export async function findPayloads(db: Database, operator: Operator, ids: readonly number[]): Promise<SealedUpload[]> {
-  return selectPayloads(db, ids.length).where('id', 'in', ids).where(visibleTo(operator)).execute();
+/** Rows that only count uploads beyond the quota have no payload. */
+const selectKept = (db: Database, limit: number) => selectPayloads(db, limit).where('payload_bytes', '>', 0);
+
+/** Reads an upload with its sealed payload. @returns undefined if the operator sees none with the id */
+export function findPayload(db: Database, operator: Operator, id: number): Promise<SealedUpload | undefined> {
+  return selectPayloads(db, 1).where('id', '=', id).where(visibleTo(operator)).executeTakeFirst();
+}
+
+/** Reads the sealed payloads of these ids, except for rows that have none. */
+export function findPayloads(db: Database, operator: Operator, ids: readonly number[]): Promise<SealedUpload[]> {
+  return selectKept(db, ids.length).where('id', 'in', ids).where(visibleTo(operator)).execute();
 }
 
 /**
@@ -195,16 +200,12 @@ export async function findUnresolvedPayloads(
   operator: Operator,
   { after, last, limit }: { after: number; last: number; limit: number },
 ): Promise<SealedUpload[]> {
-  return (
-    selectPayloads(db, limit)
-      .where('resolved_at', 'is', null)
-      // Rows that only count uploads beyond the quota have no payload.
-      .where('payload_bytes', '>', 0)
-      .where('id', '>', after)
-      .where('id', '<=', last)
-      .where(visibleTo(operator))
-      .execute()
-  );
+  return selectKept(db, limit)
+    .where('resolved_at', 'is', null)
+    .where('id', '>', after)
+    .where('id', '<=', last)
+    .where(visibleTo(operator))
+    .execute();
 }
 
 /** Finds the newest id, 0 when the quarantine is empty. */
@@ -245,10 +246,7 @@ const resealedAtOnce = 100;
 export async function resealQuarantine(db: Database, sealer: Sealer): Promise<Resealed> {
   const counts = { resealed: 0, unreadable: 0, total: 0 };
   for (let after = 0; ; ) {
-    const rows = await selectPayloads(db, resealedAtOnce)
-      .where('payload_bytes', '>', 0)
-      .where('id', '>', after)
-      .execute();
+    const rows = await selectKept(db, resealedAtOnce).where('id', '>', after).execute();
     for (const { id, deviceId, sealed } of rows) {
       after = id;
       counts.total += 1;

@@ -19,6 +19,7 @@ import {
   countReasons,
   dismissUploads,
   findLastId,
+  findPayload,
   findPayloads,
   findQuarantined,
   findUnresolvedPayloads,
@@ -119,7 +120,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
     },
     async (request) => {
       const { id } = request.body;
-      const [upload] = await findPayloads(db, request.operator, [Number(id)]);
+      const upload = await findPayload(db, request.operator, Number(id));
       if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       const { deviceId, sealed, format, receivedAtMs } = upload;
       const payload = sealer.open(sealed, quarantineContext(deviceId));
@@ -292,8 +293,7 @@ async function replayUploads(
   await requirePresent(db, operator, distinct);
   let replayed = 0;
   for (let start = 0; start < distinct.length; start += uploadsPerJob) {
-    const found = await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob));
-    const uploads = found.filter(({ bytes }) => bytes > 0);
+    const uploads = await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob));
     await enqueue(target, uploads);
     replayed += uploads.length;
   }
