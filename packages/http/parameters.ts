@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { type Failure, invalidParameter } from '@odograph/contracts/failures';
 import { maxNameLength } from '@odograph/contracts/nearest';
 import { ruleOfUnknown } from '@odograph/contracts/schema-faults';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
 import { isOptional, type JsonSchema } from './openapi-schema.ts';
 import { isFlag, isTrue } from './schemas.ts';
@@ -22,7 +22,7 @@ export function acceptJson(http: Http): void {
     else void parse(request, body as string, done);
   });
   http.addContentTypeParser('*', ({ headers }, _payload, done) => {
-    if (hasBody(headers)) done(new Failure('UNSUPPORTED_MEDIA_TYPE', undefined, { field: 'content-type' }));
+    if (hasBody(headers)) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
     else done(null, {});
   });
 }
