@@ -110,6 +110,9 @@ async function findAccounts(db: Database, id: string, among: readonly number[] |
   }));
 }
 
+/** SQL for the names of persons in the details of an audit row, as a list. */
+const namesInDetails = sql`details ->> 'driver', details ->> 'driverId', details ->> 'userId'`;
+
 /** Finds drivers, also in the mileage log and the audit, which are kept longer than bookings and authorizations. */
 async function findDrivers(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
   const { rows } = await sql<{ application_id: number }>`
@@ -117,7 +120,7 @@ async function findDrivers(db: Database, id: string, among: readonly number[] | 
     union select application_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id where driver_id = ${id}
     union select application_id from mileage_entry where driver = ${id}
     union select chain from audit where chain <> ${operatorChain} and (subject = concat('driver:', ${id}::text)
-      or ${id} in (details ->> 'driver', details ->> 'driverId', details ->> 'userId'))
+      or ${id} in (${namesInDetails}))
     order by 1`.execute(db);
   return rows
     .map(({ application_id }) => ({ applicationId: application_id, ids: [id], accountId: null }))
@@ -138,8 +141,8 @@ async function findNames(db: Database, { applicationId, ids, accountId }: Person
     union select driver_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id
       where application_id = ${applicationId} and lower(driver_id) = any (${names})
     union select driver from mileage_entry where application_id = ${applicationId} and lower(driver) = any (${names})
-    union select name from audit, lateral (values (details ->> 'driver'), (details ->> 'driverId'),
-        (details ->> 'userId'), (substring(subject from '^(?:user|driver):(.*)$'))) named (name)
+    union select name from audit,
+        unnest(array[${namesInDetails}, substring(subject from '^(?:user|driver):(.*)$')]) as named (name)
       where chain = ${applicationId} and lower(name) = any (${names})`.execute(db);
   return [...new Set([...ids, ...rows.map(({ name }) => name)])];
 }
