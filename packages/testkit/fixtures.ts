@@ -28,11 +28,12 @@ export const unthrottled = { device_uploads_per_second: 1_000_000, device_bytes_
 /**
  * Stores thousands of rows without triggers and foreign keys, which would take most of the time. The rows raise no events,
  * change no key lists and do not invalidate cached ingest decisions.
+ * @returns the rows of the statement
  */
-export async function fillWithoutTriggers(db: Database, statement: RawBuilder<unknown>): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
+export function fillWithoutTriggers<Row>(db: Database, statement: RawBuilder<Row>): Promise<Row[]> {
+  return db.transaction().execute(async (transaction) => {
     await sql`set local session_replication_role = replica`.execute(transaction);
-    await statement.execute(transaction);
+    return (await statement.execute(transaction)).rows;
   });
 }
 

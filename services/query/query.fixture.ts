@@ -81,18 +81,16 @@ export async function turnPrivacyOn(db: Database, vehicleId: string, from = 'now
 
 /** Creates vehicles, each linked to a device. @returns the ids in order */
 export async function createFleet(db: Database, applicationId: number, count: number): Promise<string[]> {
-  await fillWithoutTriggers(
+  const rows = await fillWithoutTriggers(
     db,
-    sql`with fleet as (insert into vehicle (application_id, plate)
+    sql<{ id: number }>`with fleet as (insert into vehicle (application_id, plate)
         select ${applicationId}, 'F' || n from generate_series(1, ${count}::integer) as n returning id),
       devices as (insert into device (id, model_id, application_id, secret_sha256)
-        select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet)
-    insert into device_link (device_id, vehicle_id, period) select 'fleet-' || id, id, tstzrange(null, null) from fleet`,
+        select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet),
+      links as (insert into device_link (device_id, vehicle_id, period)
+        select 'fleet-' || id, id, tstzrange(null, null) from fleet)
+    select id from fleet order by id`,
   );
-  const { rows } = await sql<{
-    id: number;
-  }>`select vehicle_id as id from device_link join vehicle on vehicle.id = vehicle_id
-    where application_id = ${applicationId} and device_id = 'fleet-' || vehicle_id order by 1`.execute(db);
   return rows.map(({ id }) => String(id));
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendAudit } from '@odograph/database/audit';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createGroup, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { createOwnDatabase } from '@odograph/testkit/global-setup';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -147,9 +147,8 @@ describe('erasing a person', () => {
       const application = await createApplication(db);
       const userId = await createAccount(application, `person-${randomUUID()}`);
       const vehicle = await createVehicle(db, application);
-      const group = (await platform.as(application.token).post('/v1/x/groups', { name: 'Vans' })).body;
-      await sql`insert into vehicle_group_member values (${group.id}, ${vehicle.id}::integer)`.execute(db);
-      const granted = kind === 'vehicle' ? { vehicleId: vehicle.id } : { groupId: group.id };
+      const groupId = await createGroup(db, application, { vehicleIds: [vehicle.id] });
+      const granted = kind === 'vehicle' ? { vehicleId: vehicle.id } : { groupId };
       const path = `/v1/x/admin/users/${userId}/${kind}s`;
       expect((await admin.post(path, { ...granted, role: 'manager' })).status).toBe(200);
       const { rows } = await sql<{

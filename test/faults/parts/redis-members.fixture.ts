@@ -56,15 +56,18 @@ export async function startRedisCluster(directory: string): Promise<RedisCluster
     const ports = ['--cluster-port', String(await freePort())];
     members.push(await spawnMember(directory, [...clusterSettings, ...ports]));
   }
+  const end = async () => {
+    for (const member of members) await member.end();
+  };
   const addresses = members.map(({ port }) => `127.0.0.1:${port}`);
   const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
   const { status, stdout } = spawnSync('redis-cli', create, { encoding: 'utf8' });
   if (status !== 0) {
-    for (const member of members) await member.end();
+    await end();
     throw new Error(`no cluster: ${stdout}`);
   }
   return {
-    ...{ members, url: `redis+cluster://${addresses.join(',')}` },
+    ...{ members, url: `redis+cluster://${addresses.join(',')}`, end },
     primaries(except) {
       const asked = members.find((member) => member !== except);
       const nodes = spawnSync('redis-cli', ['-p', String(asked?.port), 'cluster', 'nodes'], {
@@ -73,9 +76,6 @@ export async function startRedisCluster(directory: string): Promise<RedisCluster
       const lines = nodes.split('\n').filter((line) => / (myself,)?master - .* \d+-\d+/.test(line));
       const isListed = ({ port }: RedisMember) => lines.some((line) => line.includes(`:${port}@`));
       return members.filter((member) => member !== except && isListed(member));
-    },
-    async end() {
-      for (const member of members) await member.end();
     },
   };
 }
