@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startVitest, type TestModule } from 'vitest/node';
+import { type CliOptions, parseCLI, startVitest, type TestModule } from 'vitest/node';
 import { runChecks } from './checks.ts';
 import { root } from './run-command.ts';
 
@@ -27,8 +27,8 @@ function nameFailures(module: TestModule): string[] {
   return failed.length > 0 || module.ok() ? failed : [module.relativeModuleId];
 }
 
-async function runTests(filters: string[], fileParallelism: boolean): Promise<TestRun> {
-  const vitest = await startVitest('test', filters, { watch: false, fileParallelism });
+async function runTests(filters: string[], options: CliOptions): Promise<TestRun> {
+  const vitest = await startVitest('test', filters, { ...options, watch: false });
   const modules = vitest.state.getTestModules();
   const count = (state: 'passed' | 'skipped'): number =>
     modules.reduce((sum, { children }) => sum + [...children.allTests(state)].length, 0);
@@ -51,7 +51,7 @@ async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: strin
   const { failedFiles } = first;
   if (failedFiles.length === 0 || failedFiles.length > maxRepeatedFiles) return { ...first, unstable: [] };
   console.log(`\nfailed; running again, one at a time: ${failedFiles.join(', ')}\n`);
-  const second = await runTests(failedFiles, false);
+  const second = await runTests(failedFiles, { fileParallelism: false });
   const unstable = first.failed.filter((test) => !second.failed.includes(test));
   return {
     ...second,
@@ -62,10 +62,14 @@ async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: strin
   };
 }
 
-/** Runs the type check, the linters and every test; the last line counts them, each check and unhandled error as one. */
-async function main(filters: string[]): Promise<void> {
+/**
+ * Runs the type check, the linters and every test: `npm test -- [file name filter …] [options of Vitest]`. The last line
+ * counts them, each check and unhandled error as one.
+ */
+async function main(): Promise<void> {
+  const { filter, options } = parseCLI(['vitest', ...process.argv.slice(2)]);
   const failedChecks = await runChecks();
-  const { passed, failed, skipped, unhandledErrors, unstable } = await repeatFailed(await runTests(filters, true));
+  const { passed, failed, skipped, unhandledErrors, unstable } = await repeatFailed(await runTests(filter, options));
   writeFileSync(unstableTestsFile, unstable.map((test) => `${test}\n`).join(''));
   for (const test of unstable) console.log(`UNSTABLE, passed only when run again: ${test}`);
   for (const check of failedChecks) console.log(`check failed: ${check}`);
@@ -77,4 +81,4 @@ async function main(filters: string[]): Promise<void> {
   process.exit(failures > 0 || passed === 0 ? 1 : 0);
 }
 
-await main(process.argv.slice(2));
+await main();
