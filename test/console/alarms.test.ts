@@ -87,6 +87,19 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.context().close();
   });
 
+  it('an address with a time that is none is answered with what is wrong, and the filters stay', async () => {
+    const { page, errors } = await open('/alarms?from=text');
+    await page.getByText(/from must be/).waitFor();
+    await page.getByLabel('From').fill('2026-01-01T00:00');
+    await page.getByText(/from must be/).waitFor({ state: 'detached' });
+    await page.goto('/alarms?until=%2B275760-09-13T00:00:00Z');
+    await page.getByText(/until must be/).waitFor();
+    await page.goto(`/replay?vehicles=${fleet.moving.id}&from=1e15&until=1e17`);
+    await page.getByLabel('Until').waitFor();
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
   it('the link of an alarm opens the replay of its vehicle at that moment', async () => {
     const ruleId = await createRule({ name: 'Walking pace', kind: 'crash', vehicleIds: [fleet.moving.id] });
     const raisedAt = new Date(Date.now() - 3_420_000);

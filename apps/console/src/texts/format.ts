@@ -124,11 +124,11 @@ export function isMidnight(moment: Moment): boolean {
   return (date.getTime() / minuteMs + aheadMinutes(date)) % 1440 === 0;
 }
 
-/** Writes a time as an input of the type datetime-local has it, in the person's zone; empty for none. */
+/** Writes a time as an input of the type datetime-local has it, in the person's zone; empty for none or another text. */
 export function toLocalInput(moment: string | number | undefined): string {
-  if (moment === undefined || moment === '') return '';
-  const date = new Date(moment);
-  return new Date(date.getTime() + aheadMinutes(date) * minuteMs).toISOString().slice(0, 16);
+  const date = new Date(moment ?? '');
+  const local = new Date(date.getTime() + aheadMinutes(date) * minuteMs);
+  return Number.isNaN(local.getTime()) ? '' : local.toISOString().slice(0, 16);
 }
 
 /** Reads an input of the type datetime-local, in the person's zone. @returns ISO 8601, UTC; undefined for an empty one */

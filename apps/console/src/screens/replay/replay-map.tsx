@@ -33,13 +33,16 @@ export interface ReplayedVehicle {
   readonly trail: Trail;
 }
 
+/** Far within what a Date can hold. */
+const maxSeconds = 1e12;
+
 /** Reads the request of the address: the last day without an interval. */
 export function readRequest(nowSeconds: number): ReplayRequest {
   const { query } = address.value;
   const ids = [...new Set((query.get('vehicles') ?? '').split(',').filter((id) => /^\d{1,10}$/.test(id)))];
   const read = (name: string, usual: number) => {
     const seconds = Number(query.get(name) ?? Number.NaN);
-    return Number.isFinite(seconds) ? Math.floor(seconds) : usual;
+    return Math.abs(seconds) <= maxSeconds ? Math.floor(seconds) : usual;
   };
   const until = read('until', nowSeconds);
   const from = read('from', until - daySeconds);
