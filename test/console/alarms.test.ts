@@ -220,6 +220,29 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.context().close();
   });
 
+  it('a click on the map opens a geofence that was drawn since the map was opened', async () => {
+    const { page } = await open('/alarms/geofences');
+    await page.getByLabel('Map of the geofences').locator('canvas').waitFor();
+    await page.getByRole('button', { name: 'New circle' }).click();
+    await page.getByLabel('Name').fill('Region');
+    await page.getByLabel('Latitude').fill('48.8566');
+    await page.getByLabel('Longitude').fill('2.3522');
+    await page.getByLabel('Radius, m').fill('50000');
+    await save(page);
+    await page.getByRole('listitem').filter({ hasText: 'Region' }).waitFor();
+    await expect
+      .poll(async () => {
+        const { x, y } = await pointAt(page, 60, 60);
+        await page.mouse.click(x, y);
+        return page.getByRole('form', { name: 'Region' }).count();
+      })
+      .toBe(1);
+    await page.getByLabel('Radius, m').fill('40000');
+    await save(page);
+    await page.getByRole('listitem').filter({ hasText: 'circle, 40,000 m' }).waitFor();
+    await page.context().close();
+  });
+
   it('a polygon is drawn corner by corner, typed, corrected where the platform refuses it, and renamed', async () => {
     const { page, errors } = await open('/alarms/geofences');
     await page.getByRole('button', { name: 'New polygon' }).click();

@@ -1,7 +1,7 @@
 import { effect, type Signal, useSignal } from '@preact/signals';
 import type { Feature, FeatureCollection } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
@@ -79,6 +79,8 @@ interface GeofenceMapOptions {
 /** The geofences on the map; one of them can be drawn. */
 function GeofenceMap({ geofences, draft, corner, changed, onPick }: GeofenceMapOptions) {
   const { container, map } = useMap(addLayers);
+  const pick = useRef(onPick);
+  pick.current = onPick;
   useEffect(() => {
     const others = geofences.filter(({ id }) => id !== changed);
     const areas = others.flatMap((geofence) => areaOf(toDraft(geofence), geofence.id));
@@ -93,7 +95,7 @@ function GeofenceMap({ geofences, draft, corner, changed, onPick }: GeofenceMapO
   }, [map, changed, geofences.length]);
   useEffect(() => {
     if (!map) return undefined;
-    const editor = new GeofenceEditor(map, draft, corner, onPick);
+    const editor = new GeofenceEditor(map, draft, corner, (id) => pick.current(id));
     const stop = effect(() => {
       const drawn = draft.value;
       void map.getSource<GeoJSONSource>('draft')?.setData(collection(drawn ? areaOf(drawn, '') : []));
