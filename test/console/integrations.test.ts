@@ -23,7 +23,8 @@ const openAs = async (role: 'viewer' | 'administrator', path: string) => setup.o
 describe.skipIf(!hasBrowser)('the screen Integrations', () => {
   beforeAll(async () => {
     const events = createEventService({ clock: () => new Date(Date.now() + aheadMs) });
-    setup = await startConsole({ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }, [events]);
+    const mail = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Odograph <fleet@odograph.example>' };
+    setup = await startConsole({ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', ...mail }, [events]);
   });
   afterEach(async () => {
     for (const receiver of receivers.splice(0)) await receiver.close();
@@ -69,6 +70,61 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     expect((await api.get(`/v1/x/webhooks/${id}`)).body).toMatchObject({ groupId, state: 'disabled' });
+    await page.context().close();
+  });
+
+  it('keeps what another person has changed about a webhook or a notification that is paused', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const webhook = { url: 'https://127.0.0.1/before', types: ['*'] };
+    const { id: webhookId } = (await api.post('/v1/x/webhooks', webhook)).body;
+    const notification = { name: 'Before', events: ['alarm.*'], email: 'ann@example.com' };
+    const { id: notificationId } = (await api.post('/v1/x/notifications', notification)).body;
+    const { page } = await openAs('administrator', `/integrations?webhook=${webhookId}`);
+    const pause = async () => {
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByRole('button', { name: 'Resume' }).waitFor();
+    };
+    await page.getByRole('heading', { name: webhook.url }).waitFor();
+    const changed = { url: 'https://127.0.0.1/after', types: ['alarm.*'] };
+    expect((await api.put(`/v1/x/webhooks/${webhookId}`, { ...changed, enabled: true })).status).toBe(200);
+    await pause();
+    expect((await api.get(`/v1/x/webhooks/${webhookId}`)).body).toMatchObject({ ...changed, state: 'disabled' });
+    await page.goto(`/integrations/notifications?notification=${notificationId}`);
+    await page.getByRole('heading', { name: 'Before' }).waitFor();
+    const after = { name: 'After', events: ['trip.finished'], enabled: true };
+    const put = await api.put(`/v1/x/notifications/${notificationId}`, after);
+    expect([put.status, put.body.message]).toEqual([200, undefined]);
+    await pause();
+    const { name, events, state } = (await api.get(`/v1/x/notifications/${notificationId}`)).body;
+    expect({ name, events, state }).toEqual({ name: 'After', events: ['trip.finished'], state: 'disabled' });
+    await page.context().close();
+  });
+
+  it('a change of a webhook or a notification does not resume one that another person has paused', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const webhook = { url: 'https://127.0.0.1/paused', types: ['*'] };
+    const { id: webhookId } = (await api.post('/v1/x/webhooks', webhook)).body;
+    const notification = { name: 'Night', events: ['alarm.*'], email: 'ann@example.com' };
+    const { id: notificationId } = (await api.post('/v1/x/notifications', notification)).body;
+    const { page } = await openAs('administrator', `/integrations?webhook=${webhookId}`);
+    await page.getByRole('button', { name: 'Change' }).click();
+    expect((await api.put(`/v1/x/webhooks/${webhookId}`, { ...webhook, enabled: false })).status).toBe(200);
+    await page.getByLabel('Address').fill('https://127.0.0.1/changed');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Change' }).waitFor();
+    expect((await api.get(`/v1/x/webhooks/${webhookId}`)).body).toMatchObject({
+      ...{ url: 'https://127.0.0.1/changed', state: 'disabled' },
+    });
+    await page.goto(`/integrations/notifications?notification=${notificationId}`);
+    await page.getByRole('button', { name: 'Change' }).click();
+    const { email: _email, ...kept } = notification;
+    expect((await api.put(`/v1/x/notifications/${notificationId}`, { ...kept, enabled: false })).status).toBe(200);
+    await page.getByLabel('Name').fill('Late night');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Late night' }).waitFor();
+    expect((await api.get(`/v1/x/notifications/${notificationId}`)).body.state).toBe('disabled');
     await page.context().close();
   });
 

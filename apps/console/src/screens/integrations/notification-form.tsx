@@ -189,14 +189,14 @@ function save(
   saving: Saving<Notification>,
 ): void {
   const { channel } = draft;
-  const write = async () => {
+  const write = async (current?: Notification) => {
     const push = channel === 'push' ? await subscribeBrowser(appId) : undefined;
-    const body = { ...toBody(draft, notification), ...(push && { push }) };
-    const { id } = await (notification
+    const body = { ...toBody(draft, current), ...(push && { push }) };
+    const { id } = await (current
       ? answerOf(
           api.PUT('/v1/x/notifications/{id}', {
-            params: paramsOf(appId, notification.id),
-            body: { ...body, enabled: notification.state !== 'disabled' },
+            params: paramsOf(appId, current.id),
+            body: { ...body, enabled: current.state !== 'disabled' },
           }),
         )
       : answerOf(api.POST('/v1/x/notifications', { params: { header: headerFor(appId) }, body })));

@@ -47,8 +47,10 @@ function NotificationPage({ appId, notification, all, reload }: PageOptions) {
     const { delivered: isGood, durationMs, error = '' } = sent;
     return { isGood, text: isGood ? text.testDelivered(durationMs) : webhooks.testFailed(error) };
   };
-  const setEnabled = (enabled: boolean) => {
-    const body = { ...toBody(toDraft(notification), notification), enabled };
+  const setEnabled = async (enabled: boolean) => {
+    // Another person may have changed it since it was shown.
+    const current = await answerOf(api.GET('/v1/x/notifications/{id}', { params }));
+    const body = { ...toBody(toDraft(current), current), enabled };
     return answerOf(api.PUT('/v1/x/notifications/{id}', { params, body }));
   };
   return (

@@ -129,11 +129,11 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
       saving.run(create, onClose);
       return;
     }
-    const { id, state } = webhook;
-    const params = paramsOf(appId, id);
+    const params = paramsOf(appId, webhook.id);
     saving.runUnlessChanged(
-      async () => (await loadWebhooks(appId)).find((one) => one.id === id),
-      () => answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body: { ...body, enabled: state !== 'disabled' } })),
+      async () => (await loadWebhooks(appId)).find(({ id }) => id === webhook.id),
+      ({ state }) =>
+        answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body: { ...body, enabled: state !== 'disabled' } })),
       onClose,
     );
   };

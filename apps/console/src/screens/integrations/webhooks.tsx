@@ -69,15 +69,18 @@ interface PageOptions {
 function WebhookPage({ appId, webhook, onChanged }: PageOptions) {
   const { webhooks: text, integrations } = texts.value;
   const secret = useSignal<string | undefined>(undefined);
-  const { id, url, types, vehicleIds, groupId } = webhook;
+  const { id, url } = webhook;
   const params = paramsOf(appId, id);
   const test = async () => {
     const sent = await answerOf(api.POST('/v1/x/webhooks/{id}/test', { params }));
     const { delivered: isGood, status = 0, durationMs, error = '' } = sent;
     return { isGood, text: isGood ? text.testDelivered(status, durationMs) : text.testFailed(error) };
   };
-  const setEnabled = (enabled: boolean) => {
-    const body = { url, types, ...(vehicleIds && { vehicleIds }), ...(groupId && { groupId }), enabled };
+  const setEnabled = async (enabled: boolean) => {
+    // Another person may have changed it since it was shown.
+    const current = await answerOf(api.GET('/v1/x/webhooks/{id}', { params }));
+    const { types, vehicleIds, groupId } = current;
+    const body = { url: current.url, types, ...(vehicleIds && { vehicleIds }), ...(groupId && { groupId }), enabled };
     return answerOf(api.PUT('/v1/x/webhooks/{id}', { params, body }));
   };
   const rotate = async () => {
