@@ -290,4 +290,18 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     ]);
     await page.context().close();
   });
+
+  it('requests beyond the first page are shown when a person asks for them', async () => {
+    await sql`insert into vehicle_request (application_id, plate, request, created_at)
+      select ${setup.application.id}, 'LQ-' || number, 'OBD device', now() + number * interval '1 second'
+      from generate_series(1, 201) as number`.execute(setup.platform.db);
+    const { page } = await setup.open('/bookings/requests', operator);
+    const list = page.getByRole('list', { name: 'Requests for vehicles' });
+    await list.getByText('LQ-200', { exact: true }).waitFor();
+    expect(await list.getByText('LQ-201', { exact: true }).count()).toBe(0);
+    await page.getByRole('main').getByRole('button', { name: 'More' }).click();
+    await list.getByText('LQ-201', { exact: true }).waitFor();
+    expect(await page.getByRole('main').getByRole('button', { name: 'More' }).count()).toBe(0);
+    await page.context().close();
+  });
 });

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { errorBeyond, errorOf, Form, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
@@ -149,12 +149,17 @@ function RequestRow({ request, onApprove, onDecline }: RowOptions) {
 /** The undecided requests for vehicles. */
 export function Requests({ appId }: { appId: string }) {
   const { requests: text } = texts.value;
-  const { data, failure, reload } = useLoad(async () => {
-    const query = { state: 'pending' as const, limit: pageSize, ...(appId !== '' && { appId }) };
-    return (await answerOf(api.GET('/v1/x/admin/requests', { params: { query } }))).requests;
-  }, [appId]);
+  const { rows, failure, isLoading, loadNext, reload } = usePages<Request>(
+    async (after) => {
+      const query = { state: 'pending' as const, limit: pageSize, ...(appId && { appId }), ...(after && { after }) };
+      const { requests } = await answerOf(api.GET('/v1/x/admin/requests', { params: { query } }));
+      const next = requests.length < pageSize ? undefined : requests.at(-1)?.requestId;
+      return { rows: requests, total: undefined, after: next };
+    },
+    [appId],
+  );
   const decided = useSignal<{ readonly request: Request; readonly isApproval: boolean } | undefined>(undefined);
-  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const close = () => assign(decided, undefined);
   const done = () => {
     close();
@@ -164,10 +169,10 @@ export function Requests({ appId }: { appId: string }) {
   return (
     <>
       {failure && <p class="notice late">{failure}</p>}
-      {data.length === 0 && <Empty title={text.none} />}
-      {data.length > 0 && (
+      {rows.rows.length === 0 && <Empty title={text.none} />}
+      {rows.rows.length > 0 && (
         <ul class="card" aria-label={text.list}>
-          {data.map((request) => (
+          {rows.rows.map((request) => (
             <RequestRow
               key={request.requestId}
               request={request}
@@ -176,6 +181,13 @@ export function Requests({ appId }: { appId: string }) {
             />
           ))}
         </ul>
+      )}
+      {rows.after !== undefined && (
+        <div>
+          <Button disabled={isLoading} onClick={loadNext}>
+            {texts.value.navigation.more}
+          </Button>
+        </div>
       )}
       {decided.value && <Decision request={decided.value.request} onClose={close} onDone={done} />}
     </>
