@@ -277,6 +277,46 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
+  it('does not overwrite GBFS settings that another person has changed, nor publish again what another has ended', async () => {
+    const { appId } = setup.application;
+    const path = `/v1/x/admin/gbfs/${appId}`;
+    const settings = settingsFor(`two-${appId}`);
+    const store = async (changes: object) => {
+      const { status } = await setup.admin.put(path, {
+        ...settings,
+        system: { ...settings.system, ...changes },
+        appId,
+      });
+      expect(status).toBe(200);
+    };
+    const stored = async () => (await setup.admin.get(path)).body.settings.system;
+    await store({});
+    const { page } = await openAs('administrator', '/integrations/gbfs');
+    const form = page.getByRole('form', { name: 'Settings' });
+    const save = () => form.getByRole('button', { name: 'Save', exact: true }).click();
+    const notice = form.getByRole('alert').filter({ hasText: 'Someone else has' });
+    await form.getByLabel('Phone number').fill('+33123456789');
+    await store({ opening_hours: 'Mo-Fr 08:00-18:00' });
+    await save();
+    await notice.filter({ hasText: /system\.opening_hours.*Mo-Fr 08:00-18:00/ }).waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    expect(await stored()).not.toHaveProperty('phone_number', '+33123456789');
+    await notice.getByRole('button', { name: 'Show their version' }).click();
+    await form.getByLabel('Phone number').fill('+33123456789');
+    await save();
+    await form.getByText('Saved.').waitFor();
+    expect(await stored()).toMatchObject({ opening_hours: 'Mo-Fr 08:00-18:00', phone_number: '+33123456789' });
+    await form.getByLabel('Phone number').fill('+33123456780');
+    await save();
+    await expect.poll(async () => (await stored()).phone_number).toBe('+33123456780');
+    await form.getByText('Saved.').waitFor();
+    expect((await setup.admin.delete(path)).status).toBe(200);
+    await save();
+    await notice.filter({ hasText: 'Nothing was saved' }).waitFor();
+    expect((await setup.admin.get(path)).body.error).toBe('NOT_FOUND');
+    await page.context().close();
+  });
+
   it('lets a viewer only read', async () => {
     const { page } = await openAs('viewer', '/integrations');
     await page

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CallFailure } from '../../api/client.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 
@@ -25,6 +26,8 @@ export interface Saving<Thing> {
   ): void;
   /** Accepts the state of the other person as what the form changes. */
   accept(): void;
+  /** Takes a saved state as what the form changes next. */
+  rebase(saved: Thing): void;
 }
 
 /**
@@ -68,6 +71,7 @@ export function useSave<Thing>(
       base.value = state.value.conflict?.theirs;
       state.value = { isBusy: false };
     },
+    rebase: (saved) => assign(base, saved),
   };
 }
 
@@ -81,7 +85,7 @@ interface ConflictNoticeOptions<Thing> {
 }
 
 /** Shows the changes of another person, and lets the person choose a version. */
-function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
+export function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
   const { conflict: text } = texts.value;
   if (!saving.conflict) return null;
   const { theirs } = saving.conflict;

@@ -127,6 +127,17 @@ export const pruneSettings = (settings: GbfsSettings): GbfsSettings =>
 export const readPath = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((part, name) => Object(part)[name], value);
 
+/** Lists the members of settings by their paths, with the ids of the rows. */
+export function describeSettings(settings: GbfsSettings): Readonly<Record<string, string>> {
+  const { vehicleTypes, pricingPlans = [] } = settings;
+  const paths = [...fieldsOf(settings), ...membersWithoutField(settings)];
+  return {
+    ...Object.fromEntries(paths.map((path) => [path, JSON.stringify(readPath(settings, path)) ?? '–'])),
+    vehicleTypes: vehicleTypes.map((type) => type.vehicle_type_id).join(', '),
+    pricingPlans: pricingPlans.map((plan) => plan.plan_id).join(', '),
+  };
+}
+
 /** Returns a copy of a JSON value with a member replaced at a path; undefined removes the member. */
 export function writePath(value: unknown, path: string, next: unknown): unknown {
   const [name = '', ...rest] = path.split('.');

@@ -4,7 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ActionButton } from '../../parts/forms/action-button.tsx';
 import { errorBeyond, Form, Labelled } from '../../parts/forms/fields.tsx';
-import { useSave } from '../../parts/forms/use-save.tsx';
+import { ConflictNotice, useSave } from '../../parts/forms/use-save.tsx';
 import { Button } from '../../parts/layout/button.tsx';
 import { CopyRows, SaveButton } from '../../parts/layout/copy.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -13,21 +13,27 @@ import { assign } from '../../signals.ts';
 import { formatDay } from '../../texts/format.ts';
 import { language, texts } from '../../texts/texts.ts';
 import { GbfsFields } from './gbfs-form.tsx';
-import { fieldsOf, type GbfsSettings, membersWithoutField, pruneSettings } from './gbfs-members.ts';
+import { describeSettings, fieldsOf, type GbfsSettings, membersWithoutField, pruneSettings } from './gbfs-members.ts';
 
 type Publication = Schema<'GbfsPublicationSettings'>;
 type Settings = GbfsSettings;
 
-/** Loads the publication of an application. @returns undefined if it has none @throws CallFailure */
-async function loadPublication(appId: string) {
-  const params = { path: { appId } };
+/** Loads the settings of a publication. @returns undefined if the application has none @throws CallFailure */
+async function loadSettings(appId: string): Promise<Publication | undefined> {
   try {
-    const publication = await answerOf(api.GET('/v1/x/admin/gbfs/{appId}', { params }));
-    return { publication, vehicles: await answerOf(api.GET('/v1/x/admin/gbfs/{appId}/vehicles', { params })) };
+    return await answerOf(api.GET('/v1/x/admin/gbfs/{appId}', { params: { path: { appId } } }));
   } catch (error) {
-    if (error instanceof CallFailure && error.code === 'NOT_FOUND') return { publication: undefined };
+    if (error instanceof CallFailure && error.code === 'NOT_FOUND') return undefined;
     throw error;
   }
+}
+
+/** Loads the publication of an application and its vehicles; neither if it has none. @throws CallFailure */
+async function loadPublication(appId: string) {
+  const publication = await loadSettings(appId);
+  if (!publication) return { publication };
+  const params = { path: { appId } };
+  return { publication, vehicles: await answerOf(api.GET('/v1/x/admin/gbfs/{appId}/vehicles', { params })) };
 }
 
 /** Proposes settings without the contact address. */
@@ -122,17 +128,23 @@ function SettingsForm({ appId, settings, onChanged }: FormOptions) {
   const { gbfs: text, save, readOnly } = texts.value;
   const draft = useSignal(settings ?? proposeSettings(appId));
   const isSaved = useSignal(false);
-  const { isBusy, failure, run } = useSave<Settings>(undefined);
+  const saving = useSave(settings);
+  const { isBusy, failure } = saving;
   const mayChange = hasRole('administrator');
   const params = { path: { appId } };
   const publish = () => {
     isSaved.value = false;
-    const change = () =>
-      answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body: { ...pruneSettings(draft.value), appId } }));
-    run(change, () => {
+    const body = { ...pruneSettings(draft.value), appId };
+    const change = async () => {
+      await answerOf(api.PUT('/v1/x/admin/gbfs/{appId}', { params, body }));
+      saving.rebase((await loadSettings(appId))?.settings ?? body);
+    };
+    const done = () => {
       isSaved.value = true;
       onChanged();
-    });
+    };
+    if (settings) saving.runUnlessChanged(async () => (await loadSettings(appId))?.settings, change, done);
+    else saving.run(change, done);
   };
   const stop = async () => {
     await answerOf(api.DELETE('/v1/x/admin/gbfs/{appId}', { params }));
@@ -149,6 +161,12 @@ function SettingsForm({ appId, settings, onChanged }: FormOptions) {
       </fieldset>
       <div role="status">{isSaved.value && <p class="notice good">{text.saved}</p>}</div>
       <div role="alert">{failure && <p class="notice wrong">{beyond ?? text.faulty}</p>}</div>
+      <ConflictNotice
+        original={settings}
+        saving={saving}
+        describe={describeSettings}
+        onTheirs={(theirs) => assign(draft, theirs)}
+      />
       {mayChange && (
         <div class="row">
           {settings && (
