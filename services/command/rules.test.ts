@@ -13,6 +13,16 @@ describe('isDriving', () => {
     ['only the engine tells the ignition', true, { engine: 'ON', fleetSpeedKmh: 30 }],
     ['ignition and engine disagree: the ignition counts', false, { ignition: false, engine: 'ON', fleetSpeedKmh: 30 }],
     [
+      'the engine was reported on after the ignition was reported off',
+      true,
+      { ignition: false, statusTimeMs: 1, engine: 'ON', fleetSpeedKmh: 30, fleetTimeMs: 2 },
+    ],
+    [
+      'the ignition was reported off after the engine was reported on',
+      false,
+      { ignition: false, statusTimeMs: 2, engine: 'ON', fleetSpeedKmh: 30, fleetTimeMs: 1 },
+    ],
+    [
       'the newer of two speeds is the lower',
       false,
       { ignition: true, locationSpeedKmh: 50, locationTimeMs: 1, fleetSpeedKmh: 0, fleetTimeMs: 2 },

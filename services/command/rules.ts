@@ -129,11 +129,13 @@ function isMovingAtUncertainSpeed(reported: LastReported): boolean {
  * while the speed is uncertain.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
- * the higher when both have the same time. `engine` stands for the ignition when a device never reports the ignition.
+ * the higher when both have the same time. `engine` ON counts as ignition on, unless an ignition was reported with it or
+ * later.
  */
 export function isDriving(reported: LastReported): boolean {
-  const ignition = reported.ignition ?? reported.engine === 'ON';
-  return ignition && (isMovingAtUncertainSpeed(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
+  const { ignition, engine, statusTimeMs = 0, fleetTimeMs = 0 } = reported;
+  const isOn = ignition || (engine === 'ON' && (ignition === undefined || fleetTimeMs > statusTimeMs));
+  return isOn && (isMovingAtUncertainSpeed(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
 /** The device of a command. */

@@ -106,7 +106,9 @@ interface FleetFacts {
   readonly status: Static<typeof StatusGroup>;
   readonly electric: Static<typeof ElectricGroup>;
   /** The group `fleet` was reported later than `status`, or with it. */
-  readonly fleetIsNewer: boolean;
+  readonly isNewerThanStatus: boolean;
+  /** The same for `electric`. */
+  readonly isNewerThanElectric: boolean;
   /** km/h, from the group that reported it last. */
   readonly speed: number | undefined;
   readonly position: KnownPosition | undefined;
@@ -158,35 +160,33 @@ function scenario({ scenarii }: FleetFacts, name: string, alarm: boolean | undef
   return { available, active: available, action: action ?? '', triggered: alarm ?? false };
 }
 
-function engineOf({ fleet, status }: FleetFacts): string {
-  if (fleet.engine !== undefined) return fleet.engine;
-  return status.ignition === undefined ? '' : status.ignition ? 'ON' : 'OFF';
+/** Chooses between the value of `fleet` and that of another group that states the same fact. */
+function newerOf<Value>(isFleetNewer: boolean, ofFleet: Value | undefined, ofOther: Value | undefined) {
+  return isFleetNewer ? (ofFleet ?? ofOther) : (ofOther ?? ofFleet);
 }
 
-function mileageOf({ fleet, status, fleetIsNewer }: FleetFacts): number {
-  const [newer, older] = fleetIsNewer ? [fleet.mileage, status.mileage] : [status.mileage, fleet.mileage];
-  return newer ?? older ?? 0;
-}
+const engineWord = (ignition: boolean | undefined) => (ignition === undefined ? undefined : ignition ? 'ON' : 'OFF');
 
 /**
- * Composes the fleet vehicle status record (interface specification, "Fleet management records"). Fields that the device
- * does not report in the group `fleet` are taken from its other groups; unknown ones are empty (general convention 4).
+ * Composes the fleet vehicle status record (interface specification, "Fleet management records"). Of two groups
+ * that state the same fact, the one reported later counts; unknown fields are empty (general convention 4).
  */
 export function fleetStatus(facts: FleetFacts): FleetStatus {
-  const { fleet, alarms, position } = facts;
+  const { fleet, status, electric, alarms, position, isNewerThanStatus, isNewerThanElectric } = facts;
   const { lock = '', immobilizer = '', handbrake = '', lights = '', doors = '', windows = '' } = fleet;
   const { bluetooth = '', authenticated = false, fuel = 0, fuelRange = 0 } = fleet;
   const { chargingAdapterStatus = '', ChargingStatus = '', cardholder = [], vehicleKey = false } = fleet;
+  const engine = newerOf(isNewerThanStatus, fleet.engine, engineWord(status.ignition)) ?? '';
   return {
-    ...{ lock, engine: engineOf(facts), immobilizer, handbrake, lights, doors, windows },
+    ...{ lock, engine, immobilizer, handbrake, lights, doors, windows },
     speed: facts.speed ?? 0,
     bluetooth,
     ...(bluetooth === 'CONNECTED' && { authenticated }),
-    mileage: mileageOf(facts),
+    mileage: newerOf(isNewerThanStatus, fleet.mileage, status.mileage) ?? 0,
     ...{ fuel, fuelRange, chargingAdapterStatus, ChargingStatus },
     ChargingUntil: chargingEnd(fleet.ChargingUntil),
-    ChargeLevel: fleet.ChargeLevel ?? facts.electric.soc ?? 0,
-    RemainingRange: fleet.RemainingRange ?? facts.status.autonomy ?? 0,
+    ChargeLevel: newerOf(isNewerThanElectric, fleet.ChargeLevel, electric.soc) ?? 0,
+    RemainingRange: newerOf(isNewerThanStatus, fleet.RemainingRange, status.autonomy) ?? 0,
     privacy: facts.privacy,
     ...(position && { position: positionAnswer(position) }),
     authorizations: facts.authorizations,
@@ -313,7 +313,8 @@ const authorizations = (caller: Caller) => sql`(select coalesce(json_agg(json_bu
 interface FactsRow
   extends PositionRow,
     SpeedRow,
-    Pick<FleetFacts, 'fleet' | 'alarms' | 'status' | 'electric' | 'fleetIsNewer' | 'privacy' | 'scenarii' | 'state'> {
+    Pick<FleetFacts, 'fleet' | 'alarms' | 'status' | 'electric' | 'privacy' | 'scenarii' | 'state'>,
+    Pick<FleetFacts, 'isNewerThanStatus' | 'isNewerThanElectric'> {
   authorizations: FleetFacts['authorizations'];
   received_at: Date;
 }
@@ -330,17 +331,20 @@ const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id
 export async function findFleetFacts(db: Database, caller: Caller, vehicleId: number): Promise<FleetFacts | undefined> {
   const { rows } = await sql<FactsRow>`
     select coalesce(fleet, '{}') as fleet, coalesce(alarms, '{}') as alarms, coalesce(status, '{}') as status,
-      coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "fleetIsNewer",
+      coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "isNewerThanStatus",
+      coalesce(fleet_time >= electric_time, true) as "isNewerThanElectric",
       ${speedColumns}, ${positionColumns}, ${isPrivate} as privacy, device_model.scenarii,
       ${authorizations(caller)} as authorizations, vehicle_latest.received_at,
       ${states} as state
     ${source} where vehicle.id = ${vehicleId} and device_link.period @> vehicle_latest.time`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { fleet, alarms, status, electric, fleetIsNewer, privacy, scenarii, state, received_at: lastMessage } = row;
+  const { fleet, alarms, status, electric, isNewerThanStatus, isNewerThanElectric } = row;
+  const { privacy, scenarii, state, received_at: lastMessage } = row;
   const utc = (time: string) => new Date(time).toISOString();
   return {
-    ...{ fleet, alarms, status, electric, fleetIsNewer, privacy, scenarii, state, lastMessage },
+    ...{ fleet, alarms, status, electric, isNewerThanStatus, isNewerThanElectric },
+    ...{ privacy, scenarii, state, lastMessage },
     speed: await findSpeed(db, vehicleId, row),
     position: toPosition(row),
     authorizations: row.authorizations.map((one) => ({ ...one, from: utc(one.from), until: utc(one.until) })),

@@ -56,16 +56,16 @@ describe('GET /v1/vehicle/status', () => {
     });
   });
 
-  it('prefers the fleet group, except for an older mileage', async () => {
+  it('has what was reported last where two groups state the same fact, and the fleet group at the same time', async () => {
     await storeLatest(platform.db, vehicle.id, time, {
       status: { ignition: false, mileage: 200, autonomy: 310 },
       electric: { soc: 80 },
       fleet: { engine: 'ON', mileage: 100, ChargeLevel: 79, RemainingRange: 300 },
     });
     expect(await read()).toMatchObject({ engine: 'ON', mileage: 100, ChargeLevel: 79, RemainingRange: 300 });
-    await sql`update vehicle_latest set status_time = status_time + interval '1 second'
+    await sql`update vehicle_latest set fleet_time = fleet_time - interval '1 second'
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
-    expect(await read()).toMatchObject({ engine: 'ON', mileage: 200 });
+    expect(await read()).toMatchObject({ engine: 'OFF', mileage: 200, ChargeLevel: 80, RemainingRange: 310 });
   });
 
   it('has the newest speed, also when the fleet group has an older one', async () => {
