@@ -220,6 +220,7 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/02:30:00 CET/).waitFor();
     await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByText('02:30:00 CET').waitFor();
     await dialog.getByLabel('End').fill('2027-10-31T10:00');
     await save(page);
     await dialog.waitFor({ state: 'hidden' });
@@ -227,6 +228,20 @@ describe.skipIf(!hasBrowser)('the screen Bookings', () => {
       from: interval.from,
       until: '2027-10-31T09:00:00.000Z',
     });
+    await page.context().close();
+  });
+
+  it('says which hour is meant by a time that the clocks repeat or skip', async () => {
+    const { page, errors } = await setup.open('/bookings', operator);
+    await page.getByRole('button', { name: 'New booking', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Start').fill('2027-10-31T02:30');
+    await dialog.getByText('31 Oct 2027, 02:30:00 CEST').waitFor();
+    await dialog.getByLabel('Start').fill('2027-10-31T03:00');
+    await dialog.getByText(/CEST|CET/).waitFor({ state: 'detached' });
+    await dialog.getByLabel('End').fill('2028-03-26T02:30');
+    await dialog.getByText('26 Mar 2028, 03:30:00 CEST').waitFor();
+    expect(errors).toEqual([]);
     await page.context().close();
   });
 

@@ -114,6 +114,7 @@ export function formatBytes(bytes: number, step?: number): string {
 }
 
 const minuteMs = 60_000;
+const dayMs = 86_400_000;
 
 /** Minutes that the person's clock is ahead of UTC at a time. */
 const aheadMinutes = (date: Date): number => (preferences.value.zone === 'utc' ? 0 : -date.getTimezoneOffset());
@@ -136,4 +137,21 @@ export function fromLocalInput(text: string): string | undefined {
   if (text === '') return undefined;
   const date = new Date(preferences.value.zone === 'utc' ? `${text}Z` : text);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/**
+ * Writes in full, with its zone, the time that an input of the type datetime-local means when the clocks change, where its
+ * text means two times or none.
+ * @param kept the time that the input keeps until another text is typed
+ * @returns undefined for any other text
+ */
+export function noteClockChange(text: string, kept?: string): string | undefined {
+  const first = fromLocalInput(text);
+  if (first === undefined) return undefined;
+  const date = new Date(first);
+  const repeatedMinutes = aheadMinutes(date) - aheadMinutes(new Date(date.getTime() + dayMs));
+  const isSkipped = toLocalInput(first) !== text;
+  const isRepeated = repeatedMinutes > 0 && toLocalInput(date.getTime() + repeatedMinutes * minuteMs) === text;
+  if (!isSkipped && !isRepeated) return undefined;
+  return formatFull(kept !== undefined && toLocalInput(kept) === text ? kept : first);
 }

@@ -7,7 +7,7 @@ import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { type NamedVehicle, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { assign } from '../../signals.ts';
-import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
+import { fromLocalInput, noteClockChange, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { faultOf, otherFaultOf } from './booking-data.ts';
 
@@ -38,15 +38,17 @@ const draftOf = ({ vehicleId, plate, type, userId, from, until }: Booking): Draf
 interface MomentOptions {
   readonly label: string;
   readonly value: string;
+  /** The time of the booking that is changed. */
+  readonly kept: string | undefined;
   readonly error: string | undefined;
   readonly hint?: string | undefined;
   readonly isRequired?: boolean;
   readonly onValue: (value: string) => void;
 }
 
-function Moment({ label, value, error, hint, isRequired = true, onValue }: MomentOptions) {
+function Moment({ label, value, kept, error, hint, isRequired = true, onValue }: MomentOptions) {
   return (
-    <Field label={label} error={error} hint={hint}>
+    <Field label={label} error={error} hint={noteClockChange(value, kept) ?? hint}>
       {(input) => (
         <input
           {...input}
@@ -170,12 +172,14 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
         <Moment
           label={text.from}
           value={from}
+          kept={booking?.from}
           error={faultOf(failure, 'from')}
           onValue={(value) => set({ from: value })}
         />
         <Moment
           label={text.until}
           value={until}
+          kept={booking?.until}
           error={faultOf(failure, 'until')}
           hint={canBeOpenEnded ? text.untilHint : undefined}
           isRequired={!canBeOpenEnded}
