@@ -40,11 +40,10 @@ export async function startConsole(
   own: readonly Service<Http>[] = [],
 ): Promise<ConsoleSetup> {
   const services = (await loadServices()).map((service) => own.find(({ name }) => name === service.name) ?? service);
-  const [platform, browser, directory] = await Promise.all([
-    startTestPlatform(services, settings),
-    startBrowser(),
-    mkdtemp(join(tmpdir(), 'odograph-console-')),
-  ]);
+  // Not at once: if the browser fails to start, nobody would stop the platform.
+  const browser = await startBrowser();
+  const platform = await startTestPlatform(services, settings);
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-console-'));
   const application = await createApplication(platform.db);
   return {
     ...{ platform, browser, application, directory },
