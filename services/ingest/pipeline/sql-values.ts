@@ -1,3 +1,4 @@
+import { maximumReadingBytes } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { CopyData } from '@odograph/database/session';
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
@@ -242,3 +243,15 @@ export async function copyInto(
   const statement = `copy ${table} (${columns.join(', ')}) from stdin (format binary)`;
   await db.executeQuery(CompiledQuery.raw(statement, [new CopyData(rows.end())]));
 }
+
+/**
+ * Builds SQL for the newer list, preceded by the elements of the older one that it lacks. If both together are larger than a
+ * reading may be, it is the newer list, as in mergeFields.
+ * @param elementKey the member that identifies an element
+ */
+export const joinedLists = (older: string, newer: string, elementKey: string): string => `case
+  when octet_length(${older}::text) + octet_length(${newer}::text) > ${maximumReadingBytes} then ${newer}
+  else (select coalesce(jsonb_agg(element order by place), '[]')
+    from jsonb_array_elements(${older}) with ordinality as older (element, place)
+    where not exists (select from jsonb_array_elements(${newer}) as newer (element)
+      where newer.element->>'${elementKey}' = older.element->>'${elementKey}')) || ${newer} end`;

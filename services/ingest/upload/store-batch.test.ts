@@ -327,6 +327,30 @@ it('keeps no speed that is older than that of a position when the group is repor
   expect(await fleetAfter([drives], [[1001, { speed: 79 }]], [opens])).toEqual({ lock: 'UNLOCKED', speed: 79 });
 });
 
+it('joins positions and lists of readings with the same time in the latest state, in one batch or several', async () => {
+  const place = { latitude: 1, longitude: 2 };
+  const [rpm, fuel] = [
+    { key: 'rpm', value: '1' },
+    { key: 'fuel', value: '3' },
+  ];
+  const first = {
+    timestamp: day + 60,
+    location: { ...place, speed: 30 },
+    can: [rpm],
+    sensors: [{ name: 'a', data: [] }],
+  };
+  const second = { timestamp: day + 60, location: place, can: [fuel], sensors: [{ name: 'b', data: [] }] };
+  for (const batches of [[[first, second]], [[first], [second]]]) {
+    const vehicle = await createVehicle(platform.db, application);
+    for (const batch of batches) await store([vehicle, ...batch]);
+    const { rows } = await sql`select location, can, sensors from vehicle_latest
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(rows).toEqual([
+      { location: first.location, can: [rpm, fuel], sensors: [...first.sensors, ...second.sensors] },
+    ]);
+  }
+});
+
 describe('a batch with data older and newer than the latest state', () => {
   it('keeps what the platform knows against older data, as if it had arrived before', async () => {
     const stored: Fleet = { lock: 'UNLOCKED', fuel: 1 };

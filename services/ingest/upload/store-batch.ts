@@ -1,6 +1,5 @@
 import { isValueFault } from '@odograph/codec/shared/readings';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { maximumReadingBytes } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
@@ -23,6 +22,7 @@ import {
   copyInto,
   instantArray,
   integerArray,
+  joinedLists,
   type RowWriter,
 } from '../pipeline/sql-values.ts';
 import { touchTrips } from '../trips/trip-work.ts';
@@ -314,22 +314,11 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   await recordChanges(db, readings);
 }
 
-/** Builds SQL for the newer list, preceded by the elements of the older one that it lacks. */
-const joinedLists = (older: string, newer: string, elementKey: string): string => `(select coalesce(jsonb_agg(element
-    order by place), '[]') from jsonb_array_elements(${older}) with ordinality as older (element, place)
-  where not exists (select from jsonb_array_elements(${newer}) as newer (element)
-    where newer.element->>'${elementKey}' = older.element->>'${elementKey}')) || ${newer}`;
-
-/**
- * Builds SQL that merges the lists of the incoming row and the stored one; elements received later win. Of lists that are
- * together larger than a reading may be, the one received later is kept, as in mergeFields.
- */
+/** Builds SQL that merges the lists of the incoming row and the stored one; elements received later win. */
 function mergedLists({ of }: StoredValue, elementKey: string): string {
   const [incoming, stored] = [of('excluded'), of('reading')];
   return `case when ${incoming} is null or ${stored} is null or ${incoming} = ${stored}
     then coalesce(${stored}, ${incoming})
-    when octet_length(${incoming}::text) + octet_length(${stored}::text) > ${maximumReadingBytes}
-    then case when excluded.received_at >= reading.received_at then ${incoming} else ${stored} end
     when excluded.received_at >= reading.received_at then ${joinedLists(stored, incoming, elementKey)}
     else ${joinedLists(incoming, stored, elementKey)} end`;
 }

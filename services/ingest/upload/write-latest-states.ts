@@ -1,6 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { type LinkedReading, type Position, type PreviousState, withDecodedCan } from '../pipeline/readings.ts';
+import { joinedLists } from '../pipeline/sql-values.ts';
 
 /** The field groups of a vehicle's latest state. */
 const latestGroups = ['location', 'status', 'can', 'electric', 'sensors', 'fleet', 'alarms'] as const;
@@ -15,7 +16,7 @@ interface LatestState {
   groups: Partial<Record<LatestGroup, { timeMicroseconds: number; value: object }>>;
 }
 
-/** Groups merged field by field; a position or a list is only valid as a whole. */
+/** Groups merged field by field; a position or a list is only valid as a whole, unless both have the same time. */
 const mergedGroups = ['status', 'electric', 'fleet', 'alarms'] as const;
 type MergedGroup = (typeof mergedGroups)[number];
 const merged: ReadonlySet<LatestGroup> = new Set(mergedGroups);
@@ -86,7 +87,11 @@ function newState(group: LatestGroup): string {
   const [kept, keptTime] = [`vehicle_latest.${group}`, `vehicle_latest.${group}_time`];
   const [incoming, incomingTime] = [`excluded.${group}`, `excluded.${group}_time`];
   if (!merged.has(group)) {
-    return `${group} = case when coalesce(${incomingTime} >= ${keptTime}, true) then coalesce(${incoming}, ${kept})
+    const elementKey = group === 'sensors' ? 'name' : 'key';
+    const joined =
+      group === 'location' ? `coalesce(${kept}, '{}') || ${incoming}` : joinedLists(kept, incoming, elementKey);
+    return `${group} = case when ${incomingTime} = ${keptTime} then ${joined}
+      when coalesce(${incomingTime} >= ${keptTime}, true) then coalesce(${incoming}, ${kept})
       else ${kept} end,
     ${group}_time = greatest(${keptTime}, ${incomingTime})`;
   }
