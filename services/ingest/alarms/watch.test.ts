@@ -12,6 +12,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   clearSilent,
   clearUnanswered,
+  clearUnended,
   keepWatch,
   raiseSilent,
   raiseUnanswered,
@@ -185,6 +186,27 @@ describe('a device without contact', () => {
         [20, 0],
         [0, null],
       ]);
+    }));
+});
+
+describe('a crash', () => {
+  it('ends an hour after the last alarm of a device that goes on reporting without any', () =>
+    withRule('crash', {}, async ({ trx, vehicle, alarms }) => {
+      await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at)
+        select rule.application_id, rule.id, vehicle.id, rule.kind, ${ago(100)}
+        from vehicle join alarm_rule as rule using (application_id) where vehicle.id = ${Number(vehicle.id)}`.execute(
+        trx,
+      );
+      await contact(trx, vehicle, 0);
+      const report = async (minutesAgo: number, alarmsAgo: number) => {
+        await sql`update vehicle_latest set time = ${ago(minutesAgo)}, alarms_time = ${ago(alarmsAgo)}
+          where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
+        await clearUnended(trx);
+        return alarms();
+      };
+      expect(await report(100, 100)).toEqual([[100, null]]);
+      expect(await report(0, 59)).toEqual([[100, null]]);
+      expect(await report(30, 90)).toEqual([[100, 30]]);
     }));
 });
 

@@ -104,6 +104,24 @@ export function clearSilent(db: Database): Promise<string[]> {
 }
 
 /**
+ * Clears alarms of crashes and jamming whose end the device does not report, as Traccar and many devices never do: at the end
+ * of an hour of device time without any of its alarms. Locks like ingest does, which otherwise could store another crash
+ * meanwhile, without an alarm. @returns their ids
+ */
+export function clearUnended(db: Database): Promise<string[]> {
+  return idsOf(
+    db,
+    sql`update alarm set cleared_at = ended.at
+      from (select open.id, greatest(open.raised_at, latest.alarms_time + interval '1 hour') as at
+        from alarm as open join vehicle_latest as latest on latest.vehicle_id = open.vehicle_id
+        where open.kind in ('crash', 'jamming') and open.cleared_at is null
+          and latest.time >= latest.alarms_time + interval '1 hour'
+        order by open.vehicle_id for no key update of latest) as ended
+      where alarm.id = ended.id and alarm.cleared_at is null returning alarm.id`,
+  );
+}
+
+/**
  * Writes an event for each linked vehicle that has become silent, once for each silence, by the rule of the live stream. As for
  * alarms, an outage of the platform is no silence.
  */
@@ -204,7 +222,7 @@ export async function scheduleAlarms(
     // First, so that /health shows its failure: checks that fail are not recorded.
     await recordDueEvents(db);
     await keepWatch(db, (await oldestUploadMs()) > behindMs);
-    for (const step of [clearSilent, raiseSilent, clearUnanswered, raiseUnanswered]) {
+    for (const step of [clearSilent, raiseSilent, clearUnended, clearUnanswered, raiseUnanswered]) {
       await changes.announce({ alarmIds: await step(db) });
     }
     if (performance.now() >= silencesDueAt) {
