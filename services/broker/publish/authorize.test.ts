@@ -6,7 +6,7 @@ import { createDevice } from '@odograph/testkit/fixtures';
 import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { afterAll, expect, it } from 'vitest';
-import { closed, connectPacket, openMessenger, openSocket } from '../broker.fixture.ts';
+import { closed, connectPacket, openMessenger, openSocket, packet } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 const platform = await usePlatform([brokerService]);
@@ -156,6 +156,32 @@ it('sends the newest key list to a persistent session that resumes its subscript
   const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
   const received = collect(second);
   await eventually(async () => expect(received.map(({ text }) => text)).toEqual([keyList(3)]));
+  await second.close();
+});
+
+it('stores no key list for a persistent session that acknowledges none', async () => {
+  const identity = await createDevice(platform.db);
+  const { deviceId, secret } = identity;
+  const topic = Buffer.from(deviceTopic(deviceId, 'keys'));
+  const socket = await openSocket(platform.mqttUrl);
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk.toString('latin1');
+  });
+  socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret, clean: false }));
+  socket.write(packet(0x82, Buffer.from([0, 1, 0, topic.length]), topic, Buffer.from([1])));
+  for (const version of [1, 2, 3]) {
+    await messenger.sendKeyList(deviceId, keyList(version));
+    await eventually(async () => expect(heard).toContain(keyList(version)));
+  }
+  socket.destroy();
+
+  const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  const received = collect(second);
+  await eventually(async () => expect(received.at(-1)?.text).toBe(keyList(3)));
+  await messenger.sendKeyList(deviceId, keyList(4));
+  await eventually(async () => expect(received.at(-1)?.text).toBe(keyList(4)));
+  expect(received.map(({ text }) => text)).toEqual([keyList(3), keyList(4)]);
   await second.close();
 });
 
