@@ -12,6 +12,21 @@ import { redisServers } from '@odograph/runtime/redis-url';
 import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
+/** Runs steps one after the other, also after one has failed. @throws the first failure, at the end */
+export async function runAll<Result>(steps: readonly (() => Promise<Result>)[]): Promise<Result[]> {
+  const results: Result[] = [];
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      results.push(await step());
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
 /**
  * Compression truncates a chunk, and retention drops it. Both wait for its current readers, while new readers and transactions
  * with old readings queue behind them.
@@ -111,18 +126,20 @@ export async function deleteOldEvents(db: Database, retentionDays: number): Prom
 
 /** Deletes old changes, closed gaps, samples of the pipeline and addresses, and tokens and sessions a day after they expire. */
 export async function deleteExpired(db: Database): Promise<void> {
-  await deleteOldChanges(db);
-  await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${historyDays})`.execute(db);
-  await sql`delete from pipeline_sample where at < now() - make_interval(days => ${historyDays})`.execute(db);
-  await sql`delete from place_address where answered_at < now() - interval '1 year'`.execute(db);
-  await sql`delete from idempotent_request where created_at < now() - make_interval(hours => ${keptHours})`.execute(db);
-  await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
-  await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
-  await sql`delete from sign_in where ${signInHasExpired}`.execute(db);
-  await sql`delete from session where created_at < now() - interval '1 day'
-    and not exists (select 1 from access_token where access_token.session_id = session.id)
-    and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)
-    and not exists (select 1 from sign_in where sign_in.session_id = session.id)`.execute(db);
+  const statements = [
+    sql`delete from closed_gap where closed_at < now() - make_interval(days => ${historyDays})`,
+    sql`delete from pipeline_sample where at < now() - make_interval(days => ${historyDays})`,
+    sql`delete from place_address where answered_at < now() - interval '1 year'`,
+    sql`delete from idempotent_request where created_at < now() - make_interval(hours => ${keptHours})`,
+    sql`delete from access_token where expires_at < now() - interval '1 day'`,
+    sql`delete from refresh_token where expires_at < now() - interval '1 day'`,
+    sql`delete from sign_in where ${signInHasExpired}`,
+    sql`delete from session where created_at < now() - interval '1 day'
+      and not exists (select 1 from access_token where access_token.session_id = session.id)
+      and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)
+      and not exists (select 1 from sign_in where sign_in.session_id = session.id)`,
+  ];
+  await runAll<unknown>([() => deleteOldChanges(db), ...statements.map((statement) => () => statement.execute(db))]);
 }
 
 const quarantineRowsAtOnce = 10_000;

@@ -20,6 +20,7 @@ import {
   dropOldReadings,
   endLongReports,
   rewriteRedisLog,
+  runAll,
   vacuumBusyTables,
 } from './policies.ts';
 import { purgeDeletedVehicles } from './purge.ts';
@@ -35,8 +36,12 @@ const eventRetentionDays = 7;
 /** The other tasks wait for a retry; the next interval runs a task that failed this often again. */
 const maximumAttempts = 5;
 
-/** Applies every retention that is set; 0 days keep everything. @returns the number of chunks and rows removed */
-async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig, logger: Logger): Promise<number> {
+/**
+ * Applies every retention that is set, even if another fails; 0 days keep everything.
+ * @returns the number of chunks and rows removed
+ * @throws the first failure, once the others are done
+ */
+export async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig, logger: Logger): Promise<number> {
   const policies: readonly [days: number, remove: (db: Kysely<Tables>, days: number) => Promise<number>][] = [
     [config.RETENTION_DAYS, (_, days) => dropOldReadings(db, days, logger)],
     [config.QUARANTINE_RETENTION_DAYS, deleteOldQuarantine],
@@ -46,9 +51,9 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig, logger
     [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
     [eventRetentionDays, deleteOldEvents],
   ];
-  let removed = 0;
-  for (const [days, remove] of policies) if (days > 0) removed += await remove(db, days);
-  return removed;
+  const set = policies.filter(([days]) => days > 0);
+  const removed = await runAll(set.map(([days, remove]) => () => remove(db, days)));
+  return removed.reduce((sum, count) => sum + count, 0);
 }
 
 /** Schedules maintenance in the queue, so that each task runs once for the whole platform and on the embedded engine. */
