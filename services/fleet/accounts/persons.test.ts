@@ -239,12 +239,16 @@ describe('exporting a person', () => {
     const userId = await createAccount(application, username);
     const { vehicle, bookingId } = await book(application, userId, userId, anHourAgo());
     await admin.post(`/v1/x/admin/users/${userId}/vehicles`, { vehicleId: vehicle.id });
+    const groupId = await createGroup(db, application);
+    await sql`insert into group_grant (user_id, application_id, group_id, role)
+      values (${userId}, ${application.id}, ${groupId}, 'viewer')`.execute(db);
     await book(application, 'somebody else', null, anHourAgo());
     const { status, body } = await admin.get(`/v1/x/admin/persons/${username}?appId=${application.appId}`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
       account: [{ id: userId, username }],
       grants: [{ vehicle_id: Number(vehicle.id) }],
+      groupGrants: [{ group_id: groupId, role: 'viewer' }],
       bookings: [{ id: bookingId }],
       authorizations: [{ level: 'DRIVE' }],
       trips: [],

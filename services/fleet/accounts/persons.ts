@@ -20,6 +20,7 @@ const Exported = Type.Object(
   {
     account: Rows,
     grants: Rows,
+    groupGrants: Rows,
     sessions: Rows,
     requests: Rows,
     commands: Rows,
@@ -111,7 +112,7 @@ async function findAccounts(db: Database, id: string, among: readonly number[] |
 }
 
 /** SQL for the names of persons in the details of an audit row, as a list. */
-const namesInDetails = sql`details ->> 'driver', details ->> 'driverId', details ->> 'userId'`;
+const namesInDetails = sql`details ->> 'driver', details ->> 'userId'`;
 
 /** Finds drivers, also in the mileage log and the audit, which are kept longer than bookings and authorizations. */
 async function findDrivers(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
@@ -228,7 +229,7 @@ const exports = {
     where chain = ${applicationId} and (
       actor = any (select 'user:' || one from unnest(${[...ids]}::text[]) as one)
       or subject = any (select kind || one from unnest(${[...ids]}::text[]) as one, unnest(array['user:', 'driver:']) as kind)
-      or details ->> 'driver' = any (${[...ids]}::text[]) or details ->> 'userId' = any (${[...ids]}::text[]))
+      or array[${namesInDetails}] && ${[...ids]}::text[])
     order by position`,
 } as const;
 
