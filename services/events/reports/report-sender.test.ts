@@ -1,6 +1,6 @@
 import { startMailServer, type TestMailServer } from '@odograph/mail/mail-server.fixture';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createGroup, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -40,10 +40,10 @@ const schedule = {
   timeZone: 'Europe/Paris',
   recipients: ['ann@example.com'],
 };
-const storeTrip = (startedAt: string, km: number) =>
+const storeTrip = (startedAt: string, km: number, vehicle = vehicleId) =>
   sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at,
     settled, inferred, distance_km)
-  select ${vehicleId}::integer, start, start + interval '30 minutes', start, true, false, ${km}
+  select ${vehicle}::integer, start, start + interval '30 minutes', start, true, false, ${km}
   from (select ${startedAt}::timestamptz as start) as given`.execute(platform.db);
 
 /** Creates a schedule whose report for February 2025 is due. */
@@ -150,6 +150,25 @@ describe('a scheduled report', () => {
         })),
       );
     }, 30_000);
+    now = before;
+  });
+
+  it('is not outdated by vehicles that join or leave its group, and is by late data of those that it covered', async () => {
+    const { id: joining } = await createVehicle(platform.db, application);
+    const { id: idle } = await createVehicle(platform.db, application);
+    const group = await createGroup(platform.db, application, { vehicleIds: [vehicleId, idle] });
+    await storeTrip('2025-02-10T08:00:00Z', 100);
+    await storeTrip('2025-02-10T08:00:00Z', 30, joining);
+    const id = await createDue({ group });
+    await isSent(id);
+    await sql`delete from vehicle_group_member where vehicle_id = ${vehicleId}::integer`.execute(platform.db);
+    await sql`insert into vehicle_group_member values (${group}, ${joining}::integer)`.execute(platform.db);
+    await storeTrip('2025-02-12T08:00:00Z', 5, idle);
+    const before = now;
+    now = new Date(before.getTime() + 2 * 3_600_000);
+    await eventually(async () => expect((await sentOf(id))[0].outdatedAt).toBe('2025-03-20T14:00:00.000Z'), 30_000);
+    const [{ changes }] = await sentOf(id);
+    expect(new Set(changes.map((change: { vehicleId: string }) => change.vehicleId))).toEqual(new Set([idle]));
     now = before;
   });
 

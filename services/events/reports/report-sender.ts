@@ -71,7 +71,9 @@ export class ReportSender {
     for (;;) {
       const report = this.#stopping.signal.aborted ? undefined : await sent.claimSentReport(db, clock());
       if (report === undefined) break;
-      await sent.compareTotals(db, report, await readTotals(db, report.kind, report.scope), clock());
+      const viewer = { applicationIds: [report.applicationId] };
+      const scope = { ...report.scope, viewer, vehicleIds: await sent.listVehicles(db, report) };
+      await sent.compareTotals(db, report, await readTotals(db, report.kind, scope), clock());
     }
   }
 

@@ -4,7 +4,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { ReportKind } from '@odograph/reports/columns';
 import type { ReportFileFormat } from '@odograph/reports/file';
 import type { VehicleTotals } from '@odograph/reports/report';
-import { type ReportScope, startOfDay } from '@odograph/reports/scope';
+import { isReported, type ReportScope, startOfDay } from '@odograph/reports/scope';
 import { type Kysely, sql } from 'kysely';
 
 /** Lease of a report that is being sent. */
@@ -78,16 +78,21 @@ export async function leaseReport(db: Kysely<Tables>, now: Date): Promise<Schedu
 const matchesReport = ({ scheduleId, dueAt }: ScheduledReport) =>
   sql<boolean>`schedule_id = ${scheduleId}::uuid and due_at = ${dueAt}::timestamptz`;
 
-/** Stores the totals of a report, for later comparison, before the first recipient is sent to. */
+/** Stores the totals of every vehicle of a report, for later comparison, before the first recipient is sent to. */
 export async function storeTotals(db: Kysely<Tables>, report: ScheduledReport, totals: VehicleTotals): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`delete from sent_report_vehicle where ${matchesReport(report)}`.execute(trx);
     await sql`insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals)
-      select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle_id, totals
-      from unnest(${[...totals.keys()]}::integer[], ${[...totals.values()].map((one) => JSON.stringify(one))}::jsonb[])
-        as given (vehicle_id, totals)`.execute(trx);
+      select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle.id,
+        coalesce(totals, '{}')
+      from vehicle left join ${given(totals)} on given.vehicle_id = vehicle.id where ${isReported(report.scope)}`.execute(
+      trx,
+    );
   });
 }
+
+const given = (totals: VehicleTotals) => sql`unnest(${[...totals.keys()]}::integer[],
+  ${[...totals.values()].map((one) => JSON.stringify(one))}::jsonb[]) as given (vehicle_id, totals)`;
 
 /** Records that the mail server accepted the message to a recipient, and renews the lease. */
 export async function markAccepted(db: Kysely<Tables>, report: ScheduledReport, to: string, now: Date): Promise<void> {
@@ -127,6 +132,13 @@ export async function claimSentReport(db: Kysely<Tables>, now: Date): Promise<Sc
   return rows[0] && toReport(rows[0]);
 }
 
+/** Lists the vehicles of a sent report: others may be in its group now. */
+export async function listVehicles(db: Kysely<Tables>, report: ScheduledReport): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`select vehicle_id as id from sent_report_vehicle
+    where ${matchesReport(report)}`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 /** Compares current totals with those that were sent, and marks the report as outdated if they differ. */
 export async function compareTotals(
   db: Kysely<Tables>,
@@ -134,21 +146,15 @@ export async function compareTotals(
   totals: VehicleTotals,
   now: Date,
 ): Promise<void> {
-  await sql`with current as (select vehicle_id, totals
-      from unnest(${[...totals.keys()]}::integer[], ${[...totals.values()].map((one) => JSON.stringify(one))}::jsonb[])
-        as given (vehicle_id, totals)),
-    compared as (select coalesce(current.vehicle_id, sent.vehicle_id) as vehicle_id, coalesce(sent.totals, '{}') as was,
-        (select jsonb_object_agg(key, jsonb_build_array(old, new)) from (
-            select key, coalesce((sent.totals ->> key)::float8, 0) as old, coalesce((current.totals ->> key)::float8, 0) as new
-            from jsonb_object_keys(coalesce(sent.totals, '{}') || coalesce(current.totals, '{}')) as key) as pair
-          where old <> new) as changes
-      from current full join (select * from sent_report_vehicle where ${matchesReport(report)}) as sent
-        on sent.vehicle_id = current.vehicle_id),
-    stored as (insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals, changes)
-      select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle_id, was, changes
-      from compared
-      on conflict (schedule_id, due_at, vehicle_id) do update set changes = excluded.changes
-        where sent_report_vehicle.changes is distinct from excluded.changes)
+  await sql`with compared as (select sent.vehicle_id, (
+        select jsonb_object_agg(key, jsonb_build_array(old, new)) from (
+          select key, coalesce((sent.totals ->> key)::float8, 0) as old, coalesce((given.totals ->> key)::float8, 0) as new
+          from jsonb_object_keys(sent.totals || coalesce(given.totals, '{}')) as key) as pair
+        where old <> new) as changes
+      from sent_report_vehicle as sent join vehicle on vehicle.id = sent.vehicle_id and vehicle.deleted_at is null
+      left join ${given(totals)} on given.vehicle_id = sent.vehicle_id where ${matchesReport(report)}),
+    stored as (update sent_report_vehicle as sent set changes = compared.changes from compared
+      where ${matchesReport(report)} and sent.vehicle_id = compared.vehicle_id and sent.changes is distinct from compared.changes)
     update sent_report set outdated_at = coalesce(outdated_at, ${now})
     where ${matchesReport(report)} and exists (select from compared where changes is not null)`.execute(db);
 }
