@@ -72,6 +72,8 @@ export class WebhookDelivery implements SlotUser {
   #isAbandoned = false;
   #saving = Promise.resolve();
   #behindSinceMs: number | undefined = performance.now();
+  /** Everything before it was read to schedule escalations, though the window may have had no room for it. */
+  #scannedUntil: EventCursor;
 
   constructor(context: DeliveryContext, webhook: DeliveredWebhook, { post, select }: OpenedReceiver) {
     this.#context = context;
@@ -86,6 +88,7 @@ export class WebhookDelivery implements SlotUser {
     this.#list = context.lists.follow(followed);
     this.#read = async (after) => selectFrom(await this.#list.read(after));
     this.#window = new EventWindow(webhook.cursor);
+    this.#scannedUntil = webhook.cursor;
     this.#progress = new ProgressLog(context, webhook);
     const read: ReadPage = async (request) => selectFrom(await readEvents(context.db, { ...followed, ...request }));
     this.#retries = new VehicleRetries(webhook.retries, types, { read, progress: this.#progress });
@@ -317,6 +320,7 @@ export class WebhookDelivery implements SlotUser {
 
   #restart(cursor: EventCursor): void {
     this.#window.restart(cursor);
+    this.#scannedUntil = cursor;
     for (const vehicle of this.#ready) if (!this.#retries.has(vehicle)) this.#ready.delete(vehicle);
     this.#progress.cursorMoved();
     this.#onNews();
@@ -324,9 +328,12 @@ export class WebhookDelivery implements SlotUser {
 
   /** Reads ahead while there are more events and room for them. */
   async #readAhead(): Promise<void> {
-    if (this.#isReading || !this.#hasNews || this.#isStopped || this.#window.size > eventsPerPage) return;
+    if (this.#isReading || !this.#hasNews || this.#isStopped) return;
+    const isFull = this.#window.size > eventsPerPage;
+    if (isFull && this.#webhook.url !== undefined) return;
     this.#isReading = true;
     try {
+      if (isFull) return await this.#scan();
       this.#hasNews = false;
       const [after, readAt] = [this.#window.readUntil, this.#context.clock()];
       const page = await this.#read(after);
@@ -346,6 +353,14 @@ export class WebhookDelivery implements SlotUser {
       this.#isReading = false;
     }
     this.#pump();
+  }
+
+  /** Reads events of a notification that have no room yet, to schedule their escalations. They are read again later. */
+  async #scan(): Promise<void> {
+    const { readUntil } = this.#window;
+    const page = await this.#read(isBefore(readUntil, this.#scannedUntil) ? this.#scannedUntil : readUntil);
+    this.#context.failures.succeeded('reading');
+    this.#scannedUntil = page.next;
   }
 
   /**

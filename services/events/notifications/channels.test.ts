@@ -133,6 +133,29 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
   });
 
+  it('about an alarm does not delay its escalation, however many messages wait before it', async () => {
+    [status, headers] = [503, { 'retry-after': '3600' }];
+    const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
+    const escalation = { notificationId, afterMinutes: 1 };
+    const first = await create({ slack: { url: `${base}/first` }, escalation });
+    const rule = await createRule(platform.db, application.id);
+    await raiseAlarm(platform.db, rule, vehicle);
+    await eventually(
+      async () => expect((await api.get(`${path}/${first}`)).body).toMatchObject({ state: 'failing' }),
+      waitMs,
+    );
+    const other = await createVehicle(platform.db, application);
+    await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, cleared_at)
+      select application_id, id, ${Number(other.id)}, kind, now() - age * interval '1 second', now()
+      from alarm_rule, generate_series(1, 1600) as age where id = ${rule}`.execute(platform.db);
+    const alarmId = await raiseAlarm(platform.db, rule, other);
+    await eventually(async () => {
+      const { rows } = await sql`select from notification_escalation where alarm_id = ${alarmId}`.execute(platform.db);
+      expect(rows).toHaveLength(1);
+    }, waitMs);
+    for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
+  });
+
   it('to an address that no longer exists does not disable a notification with an escalation', async () => {
     status = 410;
     const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
