@@ -79,12 +79,8 @@ class Notifier implements OpenedReceiver {
   };
 
   /** Selects the events to send, and schedules the escalations of their alarms: the first attempt may be days away. */
-  readonly select = async (events: readonly PlatformEvent[]): Promise<PlatformEvent[]> => {
-    const { db } = this.#context;
-    const told = await queries.selectTold(db, this.#webhook, events);
-    await queries.planEscalations(db, this.#webhook.id, told);
-    return told;
-  };
+  readonly select = (events: readonly PlatformEvent[]): Promise<PlatformEvent[]> =>
+    queries.selectTold(this.#context.db, this.#webhook, events);
 
   async tick(): Promise<void> {
     if (!this.#isHolding || this.#isWritingDigest || this.#isClosed) return;

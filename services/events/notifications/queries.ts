@@ -66,7 +66,10 @@ const isPrivate = sql<boolean>`exists (select from privacy_period where privacy_
   and (privacy_period.period @> event.occurred_at or privacy_period.period && (select tstzrange(started_at, ended_at, '[]')
     from trip where event.type like 'trip.%' and trip.id::text = event.subject)))`;
 
-/** Selects the events to notify: those that match vehicles, rules and duty hours, and are not private. */
+/**
+ * Selects the events to notify: those that match vehicles, rules and duty hours, and are not private. Schedules the
+ * escalations of their alarms unless they are acknowledged in time; once for each alarm.
+ */
 export async function selectTold(
   db: Database,
   { id, applicationId }: Pick<DeliveredWebhook, 'id' | 'applicationId'>,
@@ -75,7 +78,10 @@ export async function selectTold(
   if (events.length === 0) return [];
   const transactions = events.map(({ cursor }) => String(cursor.transaction));
   const numbers = events.map(({ cursor }) => String(cursor.event));
-  const { rows } = await sql<{ number: string }>`select event.id::text as number
+  const { rows } = await sql<{ number: string }>`with told as (
+    select event.id::text as number, case when event.type in ('alarm.raised', 'alarm.escalated')
+      and alarm.acknowledged_at is null and escalates_to is not null then alarm.id end as unacknowledged,
+      clock_timestamp() + make_interval(mins => escalates_after_minutes) as due_at
     from unnest(${transactions}::xid8[], ${numbers}::bigint[]) as listed (transaction_id, id)
     join event on event.application_id = ${applicationId} and event.transaction_id = listed.transaction_id
       and event.id = listed.id
@@ -90,7 +96,10 @@ export async function selectTold(
         and (notification.group_ids is null or event.vehicle_id in (select vehicle_id from vehicle_group_member
           where group_id in (select groups_below(notification.group_ids))))
         and (event.type not like 'alarm.%' or notification.rule_ids is null or alarm.rule_id = any (notification.rule_ids))
-        and (event.type <> 'command.ended' or command.state <> 'acknowledged') and ${isOnDuty} end`.execute(db);
+        and (event.type <> 'command.ended' or command.state <> 'acknowledged') and ${isOnDuty} end),
+    planned as (insert into notification_escalation (notification_id, alarm_id, due_at)
+      select ${id}::uuid, unacknowledged, due_at from told where unacknowledged is not null on conflict do nothing)
+    select number from told`.execute(db);
   const told = new Set(rows.map(({ number }) => number));
   return events.filter(({ cursor }) => told.has(String(cursor.event)));
 }
@@ -102,18 +111,6 @@ export async function findPlates(db: Database, events: readonly ToldEvent[]): Pr
   const { rows } = await sql<{ id: string; plate: string }>`select id::text, plate from vehicle
     where id = any (${ids}::integer[])`.execute(db);
   return new Map(rows.map(({ id, plate }) => [id, plate]));
-}
-
-/** Schedules the escalations of raised or escalated alarms unless they are acknowledged in time; once for each alarm. */
-export async function planEscalations(db: Database, id: string, events: readonly PlatformEvent[]): Promise<void> {
-  const raised = events.filter(({ type }) => type === 'alarm.raised' || type === 'alarm.escalated');
-  if (raised.length === 0) return;
-  const alarmIds = raised.map(({ json }) => String((JSON.parse(json) as ToldEvent).data['id']));
-  await sql`insert into notification_escalation (notification_id, alarm_id, due_at)
-    select notification.id, alarm.id, clock_timestamp() + make_interval(mins => escalates_after_minutes)
-    from notification join alarm on alarm.id = any (${alarmIds}::uuid[])
-    where notification.id = ${id} and escalates_to is not null and alarm.acknowledged_at is null
-    on conflict do nothing`.execute(db);
 }
 
 /** Holds an event for the next digest. */

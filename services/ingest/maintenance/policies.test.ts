@@ -91,7 +91,12 @@ it('retention of every kind is applied even if that of readings fails', async ()
   const deviceId = randomUUID();
   await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
     values (${deviceId}, now() - interval '101 years', '\\x00', 1, '\\x', '[]')`.execute(db);
-  const others = { COMMAND_RETENTION_DAYS: 0, BOOKING_RETENTION_DAYS: 0, ALARM_RETENTION_DAYS: 0, AUDIT_RETENTION_DAYS: 0 };
+  const others = {
+    COMMAND_RETENTION_DAYS: 0,
+    BOOKING_RETENTION_DAYS: 0,
+    ALARM_RETENTION_DAYS: 0,
+    AUDIT_RETENTION_DAYS: 0,
+  };
   const tooLong = 2 ** 31;
   const config = { ...(await testConfig()), ...others, RETENTION_DAYS: tooLong, QUARANTINE_RETENTION_DAYS: 36_500 };
   await expect(applyRetention(db, config, logger)).rejects.toThrow('out of range');

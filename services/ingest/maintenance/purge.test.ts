@@ -197,7 +197,9 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     await sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`.execute(db);
     await purge(vehicle);
     await eventually(async () => expect(await verifiedAt(vehicle)).not.toBeNull());
-    const { rows } = await sql<{ day: string }>`select (received_at at time zone 'UTC')::date::text as day from quarantine
+    const { rows } = await sql<{
+      day: string;
+    }>`select (received_at at time zone 'UTC')::date::text as day from quarantine
       where device_id = ${deviceId} order by 1`.execute(db);
     expect(rows.map(({ day }) => day)).toEqual(['2025-12-31', '2026-03-15']);
   });
