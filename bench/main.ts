@@ -13,7 +13,7 @@ async function load(name: string): Promise<Benchmark> {
 
 try {
   const [wanted, ...parameters] = process.argv.slice(2);
-  if (wanted !== undefined) await (await load(wanted)).run(parameters);
+  if (wanted !== undefined && wanted !== '--help') await (await load(wanted)).run(parameters);
   else {
     console.log('npm run bench -- NAME [options]; --help after a name lists its options\n');
     for (const name of names) console.log(`${name.padEnd(12)} ${(await load(name)).description}`);
