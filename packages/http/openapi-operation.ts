@@ -139,6 +139,9 @@ function failureAnswer(status: number, schema: JsonSchema, route: DescribedRoute
   };
 }
 
+/** GeoJSON among the formats of a file, whose schema is a string: clients parse it as JSON. */
+const geoJsonFile = { schema: { type: 'object' }, example: { type: 'FeatureCollection', features: [] } };
+
 function successAnswer(status: number, success: JsonSchema, route: DescribedRoute, named: NamedSchemas): OpenApiObject {
   const { answerHeaders = {}, produces = ['application/json'] } = route.schema;
   const headers = Object.entries(answerHeaders).map(([name, { description, ...header }]) => [
@@ -149,6 +152,7 @@ function successAnswer(status: number, success: JsonSchema, route: DescribedRout
   const contentOf = (type: string) => {
     if (type === 'text/event-stream') return { schema: nameSchemas(success, named) };
     if (!type.includes('json')) return { schema: { type: 'string' } };
+    if (type === 'application/geo+json' && success.type === 'string') return geoJsonFile;
     return { schema: nameSchemas(success, named), example: exampleOf(success) };
   };
   const content = produces.map((type) => [type, contentOf(type)]);
