@@ -129,12 +129,11 @@ function isMovingAtUncertainSpeed(reported: LastReported): boolean {
  * while the speed is uncertain.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
- * the higher when both have the same time. `engine` ON counts as ignition on, unless an ignition was reported with it or
- * later.
+ * the higher when both have the same time. `engine` ON counts even beside an ignition that is off: after a device was
+ * replaced, the ignition may be that of the earlier one.
  */
 export function isDriving(reported: LastReported): boolean {
-  const { ignition, engine, statusTimeMs = 0, fleetTimeMs = 0 } = reported;
-  const isOn = ignition || (engine === 'ON' && (ignition === undefined || fleetTimeMs > statusTimeMs));
+  const isOn = reported.ignition || reported.engine === 'ON';
   return isOn && (isMovingAtUncertainSpeed(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
