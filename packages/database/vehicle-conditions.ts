@@ -36,12 +36,33 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL of the field group `fleet` without a speed that is older than that of the position: with the new time of the group it
- * would count as newer. Requires `vehicle_latest`.
+ * Fields of the group `fleet` that another group states too: its name here, the other group, its name there. Without the
+ * engine: it must count before a vehicle is immobilized, however old it is.
  */
-export const fleetWithoutStaleSpeed = sql`case
-  when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
-  then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
+export const fieldsStatedTwice = [
+  ['speed', 'location', 'speed'],
+  ['mileage', 'status', 'mileage'],
+  ['RemainingRange', 'status', 'autonomy'],
+  ['ChargeLevel', 'electric', 'soc'],
+] as const;
+
+/** Builds a list in SQL of the fields of `fleet` that other groups of these rows state later than `time`, null for the rest. */
+export const outdatedFields = (time: string, ...rows: string[]): string =>
+  fieldsStatedTwice
+    .map(([field, group, name]) => {
+      const isLater = (row: string) =>
+        `coalesce(${row}.${group}_time > ${time} and jsonb_exists(${row}.${group}, '${name}'), false)`;
+      return `case when ${rows.map(isLater).join(' or ')} then '${field}' end`;
+    })
+    .join(',\n    ');
+
+/**
+ * SQL of the field group `fleet` without values that another group stated later: with the new time of the group they would
+ * count as newer. Requires `vehicle_latest`.
+ */
+export const fleetWithoutOutdated = sql.raw(
+  `(vehicle_latest.fleet - array[${outdatedFields('vehicle_latest.fleet_time', 'vehicle_latest')}])`,
+);
 
 /** True if the newer of the two reported speeds is that of the location. */
 const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)
