@@ -13,12 +13,15 @@ import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
 /** Runs steps one after the other, also after one has failed. @throws the first failure, at the end */
-export async function runAll<Result>(steps: readonly (() => Promise<Result>)[]): Promise<Result[]> {
+export async function runAll<Step, Result>(
+  steps: readonly Step[],
+  run: (step: Step) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = [];
   const failures: unknown[] = [];
   for (const step of steps) {
     try {
-      results.push(await step());
+      results.push(await run(step));
     } catch (error) {
       failures.push(error);
     }
@@ -139,7 +142,8 @@ export async function deleteExpired(db: Database): Promise<void> {
       and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)
       and not exists (select 1 from sign_in where sign_in.session_id = session.id)`,
   ];
-  await runAll<unknown>([() => deleteOldChanges(db), ...statements.map((statement) => () => statement.execute(db))]);
+  const steps: (() => Promise<unknown>)[] = statements.map((statement) => () => statement.execute(db));
+  await runAll([() => deleteOldChanges(db), ...steps], (step) => step());
 }
 
 const quarantineRowsAtOnce = 10_000;

@@ -52,13 +52,7 @@ export async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig,
     [eventRetentionDays, deleteOldEvents],
   ];
   const set = policies.filter(([days]) => days > 0);
-  const removed = await runAll(
-    set.map(
-      ([days, remove]) =>
-        () =>
-          remove(db, days),
-    ),
-  );
+  const removed = await runAll(set, ([days, remove]) => remove(db, days));
   return removed.reduce((sum, count) => sum + count, 0);
 }
 
