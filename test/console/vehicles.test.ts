@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createUser } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
+import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
@@ -183,15 +185,20 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('creates a vehicle for a device in quarantine, and links and replays once confirmed', async () => {
+  it('creates a vehicle for a device in quarantine, and links it and replays all its uploads once confirmed', async () => {
     const { platform, application } = setup;
     const credentials = await createDevice(platform.db, { applicationId: application.id });
     const device = await connectDevice(platform.mqttUrl, credentials);
     await device.upload([reading()]);
     await device.close();
+    const uploads = platform.db.selectFrom('quarantine').select('id').where('device_id', '=', credentials.deviceId);
+    await eventually(async () => expect(await uploads.execute()).toHaveLength(1));
+    await sql`insert into quarantine (device_id, received_at, format, sealed_payload, payload_bytes, payload_fingerprint, faults)
+      select device_id, received_at, format, sealed_payload, payload_bytes, int4send(copy), faults
+      from quarantine, generate_series(1, 1000) as copy where device_id = ${credentials.deviceId}`.execute(platform.db);
     const { page, errors } = await setup.open('/pipeline', await createAccount(platform, undefined));
     const list = page.getByRole('list', { name: 'Quarantine' });
-    const upload = list.getByRole('listitem').filter({ hasText: credentials.deviceId });
+    const upload = list.getByRole('listitem').filter({ hasText: credentials.deviceId }).first();
     await upload.locator('summary').click();
     await upload.getByRole('button', { name: 'Create a vehicle' }).click();
     const plate = uniqueName('QV');
@@ -203,6 +210,9 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     const links = platform.db.selectFrom('device_link').innerJoin('vehicle', 'vehicle.id', 'vehicle_id');
     const linked = links.select(['plate', 'application_id']).where('device_id', '=', credentials.deviceId);
     expect(await linked.execute()).toEqual([{ plate, application_id: application.id }]);
+    await eventually(async () => {
+      expect(await uploads.where('resolved_at', 'is', null).execute()).toEqual([]);
+    }, 30_000);
     expect(errors).toEqual([]);
     await page.context().close();
   });

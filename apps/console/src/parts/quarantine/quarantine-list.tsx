@@ -125,12 +125,12 @@ export interface QuarantineSearch {
 }
 
 const maxRows = 100;
-const maxReplayed = 1000;
+const uploadsPerReplay = 1000;
 const outcomeChecks = 20;
 const checkMs = 500;
 
-async function load(search: QuarantineSearch, limit: number): Promise<readonly Upload[]> {
-  const query = { ...search, open: true, order: 'newest' as const, limit };
+async function load(search: QuarantineSearch, limit: number, after?: number): Promise<readonly Upload[]> {
+  const query = { ...search, open: true, order: 'newest' as const, limit, ...(after !== undefined && { after }) };
   return (await answerOf(api.GET('/v1/x/admin/quarantine', { params: { query } }))).quarantine;
 }
 
@@ -256,16 +256,20 @@ function Repair({ upload, onOutcome }: RepairOptions) {
     onOutcome(await action().catch(messageOf));
     isBusy.value = false;
   };
-  const replay = async (ids: string[]) => {
-    await answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids } }));
+  const replay = (ids: string[]) => answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids } }));
+  const replayThis = async () => {
+    await replay([id]);
     return text.outcomes[await awaitOutcome(upload)];
   };
   const link = async (vehicleId: string) => {
     await answerOf(
       api.POST('/v1/x/admin/devices/{id}/link', { params: { path: { id: deviceId } }, body: { vehicleId } }),
     );
-    const others = await load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, maxReplayed);
-    return replay(others.map((one) => one.id));
+    const loadNext = (after?: number) => load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, uploadsPerReplay, after);
+    for (let page = await loadNext(); page.length > 0; page = await loadNext(Number(page.at(-1)?.id))) {
+      await replay(page.map((one) => one.id));
+    }
+    return text.outcomes[await awaitOutcome(upload)];
   };
   const dismiss = async (reason: string) => {
     await answerOf(api.POST('/v1/x/admin/quarantine/dismiss', { body: { ids: [id], reason } }));
@@ -277,7 +281,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
       {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
         <LinkChoice deviceId={deviceId} onLink={(vehicleId) => void run(() => link(vehicleId))} />
       )}
-      <Button disabled={isDisabled} onClick={() => void run(() => replay([id]))}>
+      <Button disabled={isDisabled} onClick={() => void run(replayThis)}>
         {pipeline.replay}
       </Button>
       <Dismissal isDisabled={isDisabled} onDismiss={(reason) => void run(() => dismiss(reason))} />
