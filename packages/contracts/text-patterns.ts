@@ -26,7 +26,7 @@ const separators = new RegExp(plateSeparators, 'g');
 
 /** Returns the letters and digits of a plate, in upper case: all that distinguishes plates. */
 export function plateKey(plate: string): string {
-  return plate.toUpperCase().replace(separators, '');
+  return plate.normalize('NFC').toUpperCase().replace(separators, '');
 }
 
 const storableRule = 'must not contain NUL or half of a surrogate pair';

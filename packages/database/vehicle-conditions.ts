@@ -32,7 +32,7 @@ export function plateKeyOf(plate: RawBuilder<unknown>): RawBuilder<string> {
 
 /** True for a vehicle with this plate: only letters and digits count, in any case. */
 export function hasPlate(plate: string): RawBuilder<boolean> {
-  return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate}::text`)}`;
+  return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate.normalize('NFC')}::text`)}`;
 }
 
 /**

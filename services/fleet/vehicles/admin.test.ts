@@ -61,6 +61,9 @@ describe('/v1/x/admin/vehicles', () => {
       moscow,
       beijing,
     ]);
+    expect(await idOf(`MU\u0308-${digits}`)).toBe(muhldorf);
+    const decomposed = await create(`A\u030a-${digits}`);
+    expect([await idOf(`Å${digits}`), await create(`Å${digits}`)]).toEqual([decomposed, undefined]);
     for (const other of [`О${digits}МК`, `沪${digits}`, digits]) expect(await idOf(other)).toBe('UNKNOWN_VEHICLE');
   });
 

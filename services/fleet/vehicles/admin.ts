@@ -130,8 +130,8 @@ const plateIsTaken = 'the application has a vehicle with these letters and digit
 
 /** Converts a description to columns. A body also contains the path parameters, which are no columns. */
 function toRow({ plate, vin, brand, model, energy, ...rest }: Partial<DescribedVehicle>) {
-  const { seats, gearbox, kind, accessories, tankLitres } = rest;
-  return { plate, vin, brand, model, energy, seats, gearbox, kind, accessories, tank_litres: tankLitres };
+  const { seats, gearbox, kind, accessories, tankLitres: tank_litres } = rest;
+  return { plate: plate?.normalize('NFC'), vin, brand, model, energy, seats, gearbox, kind, accessories, tank_litres };
 }
 
 /**
@@ -141,7 +141,7 @@ function toRow({ plate, vin, brand, model, energy, ...rest }: Partial<DescribedV
 export async function createVehicle(db: Database, applicationId: number, vehicle: DescribedVehicle): Promise<string> {
   const created = await db
     .insertInto('vehicle')
-    .values({ ...toRow(vehicle), application_id: applicationId, plate: vehicle.plate })
+    .values({ ...toRow(vehicle), application_id: applicationId, plate: vehicle.plate.normalize('NFC') })
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst();
