@@ -13,13 +13,42 @@ import { compressAfterDays } from '@odograph/contracts/telemetry';
 import { Batcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
-import type { Counter, Histogram } from '@odograph/runtime/metrics';
+import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { awaitRedis, connectRedis, type Redis } from '@odograph/runtime/redis';
 import { redisServers } from '@odograph/runtime/redis-url';
 import type { ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { type Backlog, type BacklogOptions, watchBacklog } from './backlog.ts';
 import { type DurableAdd, openDurableQueue, type QueueConnection } from './queues.ts';
 import { listUploadShards, nameShards, shardOf } from './shards.ts';
+
+/** Creates the metrics of a service that accepts uploads. */
+export function createIntakeMetrics(registry: Registry, service: 'broker' | 'gateway') {
+  const registers = [registry];
+  const named = (name: string, help: string) => ({ name: `odograph_${service}_${name}`, help, registers });
+  return {
+    acceptedUploads: new Counter(named('accepted_uploads_total', 'Uploads in the queue and acknowledged')),
+    batchUploads: new Histogram({
+      ...named('batch_uploads', 'Uploads in one job'),
+      buckets: [1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+    }),
+    backlogJobs: new Gauge({
+      ...named('backlog_jobs', 'Upload jobs that are not done, by shard'),
+      labelNames: ['shard'] as const,
+    }),
+    backlogBytes: new Gauge({
+      ...named('backlog_bytes', 'Memory that Redis uses, by index of the server in REDIS_URL'),
+      labelNames: ['server'] as const,
+    }),
+    failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
+    throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
+    backgroundFailures: new Counter({
+      ...named('background_failures_total', 'Failures of background work, by task'),
+      labelNames: ['task'] as const,
+    }),
+  };
+}
+
+export type IntakeMetrics = ReturnType<typeof createIntakeMetrics>;
 
 /** The producer side of a shard. */
 export interface IntakeShard {
