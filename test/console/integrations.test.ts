@@ -110,7 +110,13 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByRole('button', { name: 'Change' }).click();
     expect((await api.put(`/v1/x/webhooks/${webhookId}`, { ...webhook, enabled: false })).status).toBe(200);
     await page.getByLabel('Address').fill('https://127.0.0.1/changed');
+    // The difference is to what the form was opened with, not to what the page has read since.
+    await page.waitForResponse((answer) => new URL(answer.url()).pathname === '/v1/x/webhooks');
     await page.getByRole('button', { name: 'Save' }).click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /Active → Paused/ })
+      .waitFor();
     await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Change' }).waitFor();

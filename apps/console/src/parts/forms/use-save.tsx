@@ -12,6 +12,8 @@ export interface Saving<Thing> {
   readonly isBusy: boolean;
   readonly failure: CallFailure | undefined;
   readonly conflict: Conflict<Thing> | undefined;
+  /** What the form changes; undefined for a new thing. */
+  readonly base: Thing | undefined;
   /** Runs a change, such as that of the whole form, and what follows its success. */
   run(change: () => Promise<unknown>, onDone: () => void): void;
   /**
@@ -57,6 +59,7 @@ export function useSave<Thing>(
     isBusy,
     failure,
     conflict,
+    base: base.value,
     run: (change, onDone) => void run(() => change().then(() => undefined), onDone),
     runUnlessChanged(load, change, onDone) {
       const work = async () => {
@@ -76,7 +79,6 @@ export function useSave<Thing>(
 }
 
 interface ConflictNoticeOptions<Thing> {
-  readonly original: Thing | undefined;
   readonly saving: Saving<Thing>;
   /** Names what a person sees of a thing. */
   readonly describe: (thing: Thing) => Readonly<Record<string, string>>;
@@ -85,7 +87,7 @@ interface ConflictNoticeOptions<Thing> {
 }
 
 /** Shows the changes of another person, and lets the person choose a version. */
-export function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
+export function ConflictNotice<Thing>({ saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
   const { conflict: text } = texts.value;
   if (!saving.conflict) return null;
   const { theirs } = saving.conflict;
@@ -96,7 +98,7 @@ export function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: 
       </p>
     );
   }
-  const before = original === undefined ? {} : describe(original);
+  const before = saving.base === undefined ? {} : describe(saving.base);
   const takeTheirs = () => {
     saving.accept();
     onTheirs(theirs);

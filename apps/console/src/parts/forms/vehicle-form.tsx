@@ -195,7 +195,6 @@ export function VehicleForm({ vehicle, appId, action, onDone, onClose }: Vehicle
         <MoreFields draft={draft} failure={failure} />
       </details>
       <FormEnd
-        original={vehicle}
         saving={saving}
         describe={describe}
         failure={errorBeyond(failure, fields)}

@@ -121,7 +121,6 @@ function EntryForm({ trip, names, entry, onEntered, onClose }: EntryFormOptions)
         />
       ))}
       <FormEnd
-        original={undefined}
         saving={saving}
         describe={() => ({})}
         failure={errorBeyond(saving.failure, shown)}

@@ -237,7 +237,6 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
       )}
       {geofence && <p class="muted">{text.restarts}</p>}
       <FormEnd
-        original={geofence}
         saving={saving}
         describe={describe}
         failure={errorBeyond(failure, ['name', 'geometry', 'radiusMetres', 'widthMetres', 'timeZone', 'windows'])}

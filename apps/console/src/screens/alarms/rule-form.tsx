@@ -278,7 +278,6 @@ export function RuleForm({ appId, rule, watched, geofences, onClose }: RuleFormO
       <Scope appId={appId} draft={draft} failure={failure} />
       {rule && <p class="muted">{text.restarts}</p>}
       <FormEnd
-        original={rule}
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, fields)}

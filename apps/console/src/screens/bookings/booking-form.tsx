@@ -187,7 +187,6 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
         />
         <FormEnd
           failure={otherFaultOf(failure)}
-          original={booking}
           saving={saving}
           describe={(one) => ({
             [text.from]: toLocalInput(one.from),

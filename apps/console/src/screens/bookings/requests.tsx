@@ -45,7 +45,6 @@ function DecisionForm({ title, fields, saving, decide, onClose, onDone, children
         {children}
         <FormEnd
           failure={errorBeyond(saving.failure, fields)}
-          original={undefined}
           saving={saving}
           describe={() => ({})}
           onTheirs={() => undefined}

@@ -204,7 +204,6 @@ function SpotForm({ appId, spot, draft, onClose }: SpotFormOptions) {
       <PlaceFields draft={draft} hasPlace={hasPlace} error={errorOf(failure, 'longitude')} />
       <FormEnd
         failure={errorBeyond(failure, [...spotTexts, 'longitude'])}
-        original={spot}
         saving={saving}
         describe={(one) => Object.fromEntries(spotTexts.map((name) => [text.fields[name], one[name]]))}
         onTheirs={(theirs) => assign(draft, draftOf(theirs))}

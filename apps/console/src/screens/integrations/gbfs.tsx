@@ -161,12 +161,7 @@ function SettingsForm({ appId, settings, onChanged }: FormOptions) {
       </fieldset>
       <div role="status">{isSaved.value && <p class="notice good">{text.saved}</p>}</div>
       <div role="alert">{failure && <p class="notice wrong">{beyond ?? text.faulty}</p>}</div>
-      <ConflictNotice
-        original={settings}
-        saving={saving}
-        describe={describeSettings}
-        onTheirs={(theirs) => assign(draft, theirs)}
-      />
+      <ConflictNotice saving={saving} describe={describeSettings} onTheirs={(theirs) => assign(draft, theirs)} />
       {mayChange && (
         <div class="row">
           {settings && (

@@ -250,7 +250,6 @@ export function NotificationForm(options: FormOptions) {
       <Writing {...part} />
       <Escalation {...part} others={known.filter(({ id }) => id !== notification?.id)} />
       <FormEnd
-        original={notification}
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, shownFields)}

@@ -165,7 +165,6 @@ export function WebhookForm({ appId, webhook, onCreated, onClose }: WebhookFormO
       />
       <VehicleScope appId={appId} scope={draft.value} mayBeAll failure={failure} onChange={change} />
       <FormEnd
-        original={webhook}
         saving={saving}
         describe={describe}
         failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, ['url', 'types', 'vehicleIds'])}

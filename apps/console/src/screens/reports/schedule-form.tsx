@@ -177,7 +177,6 @@ export function ScheduleForm({ appId, names, schedule, onSaved, onClose }: FormO
       <Timing draft={draft.value} change={change} />
       <Delivery draft={draft.value} failure={saving.failure} change={change} />
       <FormEnd
-        original={schedule}
         saving={saving}
         describe={describe}
         failure={errorBeyond(saving.failure, ['recipients', 'timeZone'])}

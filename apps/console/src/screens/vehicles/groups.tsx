@@ -123,7 +123,6 @@ function GroupForm({ appId, groups, group, onClose }: GroupFormOptions) {
       <h2>{title}</h2>
       <GroupFields appId={appId} groups={groups} group={group} draft={draft} failure={saving.failure} />
       <FormEnd
-        original={group}
         saving={saving}
         describe={describe}
         failure={errorBeyond(saving.failure, ['name', 'vehicleIds'])}
