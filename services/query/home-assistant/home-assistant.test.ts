@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -64,12 +64,13 @@ async function startBroker() {
   };
 }
 
-const start = () =>
+const start = (redisUrl = shared.config.REDIS_URL) =>
   startTestPlatform([queryService], {
     ...roleSettings(testDatabaseUrl()),
     HOME_ASSISTANT_MQTT_URL: broker.url,
     HOME_ASSISTANT_APPLICATIONS: application.appId,
     QUEUE_PREFIX: shared.config.QUEUE_PREFIX,
+    REDIS_URL: redisUrl,
   });
 
 const configTopic = (component: string, name: string, id = vehicle.id) =>
@@ -145,6 +146,33 @@ describe('Home Assistant', () => {
     await eventually(async () => expect(stateOf()).toMatchObject({ latitude: 1 }));
     await change(vehicle.id, () => turnPrivacyOn(shared.db, vehicle.id));
     await eventually(async () => expect(stateOf()).toEqual({ battery: null, range: null, lock: null }));
+  });
+
+  it('loses the position of a vehicle that becomes private while Redis is away', async () => {
+    await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { location: { latitude: 1, longitude: 2 } });
+    const redis = new URL(shared.config.REDIS_URL);
+    const through = new URL(redis);
+    let isCut = false;
+    const sockets: Socket[] = [];
+    const proxy = createServer((socket) => {
+      if (isCut) return void socket.destroy();
+      const upstream = connectTcp(Number(redis.port), redis.hostname);
+      sockets.push(socket, upstream);
+      for (const one of [socket, upstream]) one.on('error', () => undefined);
+      socket.pipe(upstream).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    through.port = String((proxy.address() as AddressInfo).port);
+    platform = await start(through.href);
+    await eventually(async () => expect(stateOf()).toMatchObject({ latitude: 1, longitude: 2 }));
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+    await turnPrivacyOn(shared.db, vehicle.id);
+    await eventually(async () => expect(stateOf()).not.toHaveProperty('latitude'));
+    isCut = false;
+    await platform.stop();
+    platform = undefined;
+    proxy.close();
   });
 
   it('receives every state again, and removes no vehicle, when it or its broker restarts', async () => {
