@@ -63,8 +63,8 @@ async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: strin
 }
 
 /**
- * Runs the type check, the linters and every test: `npm test -- [file name filter …] [options of Vitest]`. The last line
- * counts them, each check and unhandled error as one.
+ * Runs the type check, the linters and the tests: `npm test -- [file name filter …] [Vitest options]`. The last line
+ * reports the counts; each check and each unhandled error counts as one.
  */
 async function main(): Promise<void> {
   const { filter, options } = parseCLI(['vitest', ...process.argv.slice(2)]);

@@ -36,19 +36,19 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
 }
 
 /**
- * Fields of the group `fleet` that another group states too: its name here, the other group, its name there. Without the
- * engine: it must count before a vehicle is immobilized, however old it is.
+ * Fields of the group `fleet` that another group also reports: [field, other group, its name there]. Leaves out `engine`:
+ * isDriving must see it, however old it is.
  */
-export const fieldsStatedTwice = [
+export const fieldsReportedTwice = [
   ['speed', 'location', 'speed'],
   ['mileage', 'status', 'mileage'],
   ['RemainingRange', 'status', 'autonomy'],
   ['ChargeLevel', 'electric', 'soc'],
 ] as const;
 
-/** Builds a list in SQL of the fields of `fleet` that other groups of these rows state later than `time`, null for the rest. */
-export const outdatedFields = (time: string, ...rows: string[]): string =>
-  fieldsStatedTwice
+/** Builds the elements of an SQL array: fields of `fleet` that other groups of these rows reported after `time`, else null. */
+export const staleFields = (time: string, ...rows: string[]): string =>
+  fieldsReportedTwice
     .map(([field, group, name]) => {
       const isLater = (row: string) =>
         `coalesce(${row}.${group}_time > ${time} and jsonb_exists(${row}.${group}, '${name}'), false)`;
@@ -57,11 +57,11 @@ export const outdatedFields = (time: string, ...rows: string[]): string =>
     .join(',\n    ');
 
 /**
- * SQL of the field group `fleet` without values that another group stated later: with the new time of the group they would
- * count as newer. Requires `vehicle_latest`.
+ * SQL for the field group `fleet` without stale values, which another group reported later: the new time of the group would
+ * make them count as newer. Requires `vehicle_latest`.
  */
-export const fleetWithoutOutdated = sql.raw(
-  `(vehicle_latest.fleet - array[${outdatedFields('vehicle_latest.fleet_time', 'vehicle_latest')}])`,
+export const fleetWithoutStaleFields = sql.raw(
+  `(vehicle_latest.fleet - array[${staleFields('vehicle_latest.fleet_time', 'vehicle_latest')}])`,
 );
 
 /** True if the newer of the two reported speeds is that of the location. */

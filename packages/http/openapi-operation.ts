@@ -139,7 +139,7 @@ function failureAnswer(status: number, schema: JsonSchema, route: DescribedRoute
   };
 }
 
-/** GeoJSON among the formats of a file, whose schema is a string: clients parse it as JSON. */
+/** The content of a GeoJSON file: its route declares a string, as for every file, but clients parse this type as JSON. */
 const geoJsonFile = { schema: { type: 'object' }, example: { type: 'FeatureCollection', features: [] } };
 
 function successAnswer(status: number, success: JsonSchema, route: DescribedRoute, named: NamedSchemas): OpenApiObject {

@@ -46,7 +46,7 @@ def known_values(path, name):
     """Values that a parameter accepts: identifiers that exist, and words that no schema lists; None for any other."""
     if path.startswith("/v1/x/admin/"):
         return ["generic"] if name == "model" and path.endswith("/devices") else WORDS.get(name)
-    # Deletions would leave the other operations without vehicles; lists are empty for an unknown vehicle.
+    # Deleting known vehicles would leave the other operations without any; lists accept unknown vehicles.
     if path in ("/v1/vehicle", "/v1/x/alarms", "/v1/x/shares"):
         return None
     return WORDS.get(name) or IDS.get("vehicleId" if name == "id" and "/vehicle/{id}" in path else name)
@@ -77,10 +77,10 @@ def before_load_schema(context, raw_schema):
     use_form = use_body if FORM == "body" else use_query
     for path, methods in raw_schema["paths"].items():
         for method, operation in list(methods.items()):
-            # Continuations are opaque: only those of an earlier answer are valid. X-Application is for sessions of browsers.
+            # Cursors are opaque: only those of an earlier answer are valid. X-Application is for browser sessions.
             unused = {"X-Application"} if path.startswith("/v1/x/admin") else {"X-Application", "after"}
             operation["parameters"] = [one for one in operation.get("parameters", []) if one["name"] not in unused]
-            # The answer to a request line with headers of more than 16 KiB, whatever the operation.
+            # Every operation answers 431 if the request line and headers exceed 16 KiB.
             operation["responses"]["431"] = operation["responses"]["400"]
             if not is_stream(operation) and use_form(operation):
                 use_known_values(path, operation)
@@ -111,9 +111,9 @@ class InternalError(Failure):
 
 @schemathesis.check
 def valid_data_accepted(ctx, response, case):
-    """Valid data may fail for the state of the platform, with a code of its own, but not as malformed.
+    """Fails if valid data is rejected as malformed; the state of the platform may reject it with another code.
 
-    Operations below /v1/x/ also reject parameters that contradict each other, which no schema describes.
+    Skips operations below /v1/x/: they reject contradictory parameters, which no schema can describe.
     """
     if case.path.startswith("/v1/x/") or has_empty_value(case) or not has_one_of(case):
         return
@@ -125,7 +125,7 @@ def valid_data_accepted(ctx, response, case):
 
 @schemathesis.check
 def invalid_data_rejected(ctx, response, case):
-    """As negative_data_rejection, but for empty values, and for 431."""
+    """Like negative_data_rejection, but skips empty values and status 431."""
     if not has_empty_value(case) and response.status_code != 431:
         negative_data_rejection(ctx, response, case)
 

@@ -11,7 +11,11 @@ describe('isDriving', () => {
     ['the ignition is off, as on a tow truck', false, { ignition: false, locationSpeedKmh: 80 }],
     ['only the fleet group tells the speed', true, { ignition: true, fleetSpeedKmh: 30 }],
     ['only the engine tells the ignition', true, { engine: 'ON', fleetSpeedKmh: 30 }],
-    ['ignition and engine disagree: the engine counts', true, { ignition: false, engine: 'ON', fleetSpeedKmh: 30 }],
+    [
+      'the ignition is off but the engine is ON, as after a device was replaced',
+      true,
+      { ignition: false, engine: 'ON', fleetSpeedKmh: 30 },
+    ],
     [
       'the newer of two speeds is the lower',
       false,

@@ -129,8 +129,8 @@ function isMovingAtUncertainSpeed(reported: LastReported): boolean {
  * while the speed is uncertain.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
- * the higher when both have the same time. `engine` ON counts even beside an ignition that is off: after a device was
- * replaced, the ignition may be that of the earlier one.
+ * the higher when both have the same time. `engine` ON counts even if the ignition is off: after a device was
+ * replaced, the latest state may still hold the ignition of the old one.
  */
 export function isDriving(reported: LastReported): boolean {
   const isOn = reported.ignition || reported.engine === 'ON';

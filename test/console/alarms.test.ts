@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('the screen Alarms', () => {
     await page.context().close();
   });
 
-  it('an address with a time that is none is answered with what is wrong, and the filters stay', async () => {
+  it('shows the error and keeps the filters when the URL contains an invalid time', async () => {
     const { page, errors } = await open('/alarms?from=text');
     await page.getByText(/from must be/).waitFor();
     await page.getByLabel('From').fill('2026-01-01T00:00');

@@ -40,7 +40,7 @@ export async function startConsole(
   own: readonly Service<Http>[] = [],
 ): Promise<ConsoleSetup> {
   const services = (await loadServices()).map((service) => own.find(({ name }) => name === service.name) ?? service);
-  // Not at once: if the browser fails to start, nobody would stop the platform.
+  // Not in parallel: if the browser failed to start, the platform would keep running.
   const browser = await startBrowser();
   const platform = await startTestPlatform(services, settings);
   const directory = await mkdtemp(join(tmpdir(), 'odograph-console-'));

@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.context().close();
   });
 
-  it('keeps what another person has changed about a webhook or a notification that is paused', async () => {
+  it('pausing a webhook or a notification keeps the changes of another person', async () => {
     const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
     const webhook = { url: 'https://127.0.0.1/before', types: ['*'] };
     const { id: webhookId } = (await api.post('/v1/x/webhooks', webhook)).body;
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)('the screen Integrations', () => {
     await page.getByRole('button', { name: 'Change' }).click();
     expect((await api.put(`/v1/x/webhooks/${webhookId}`, { ...webhook, enabled: false })).status).toBe(200);
     await page.getByLabel('Address').fill('https://127.0.0.1/changed');
-    // The difference is to what the form was opened with, not to what the page has read since.
+    // The notice must compare with the version that the form was opened with, not with one that the page has loaded since.
     await page.waitForResponse((answer) => new URL(answer.url()).pathname === '/v1/x/webhooks');
     await page.getByRole('button', { name: 'Save' }).click();
     await page

@@ -185,7 +185,7 @@ describe.skipIf(!hasBrowser)('vehicles in the console', () => {
     await page.context().close();
   });
 
-  it('creates a vehicle for a device in quarantine, and links it and replays all its uploads once confirmed', async () => {
+  it('creates a vehicle for a device in quarantine; once confirmed, links the device and replays all its uploads', async () => {
     const { platform, application } = setup;
     const credentials = await createDevice(platform.db, { applicationId: application.id });
     const device = await connectDevice(platform.mqttUrl, credentials);

@@ -164,7 +164,7 @@ const emptyPayload = Buffer.alloc(0);
 /**
  * Restricts the session store. aedes stores all subscriptions that a persistent session requests, even refused ones, the
  * payload of a QoS 2 PUBLISH until its PUBREL, and every key list until its PUBACK. This stores only permitted subscriptions
- * and the packet identifier: a resumed session receives the newest key list from Redis.
+ * and packet identifiers. It stores no key lists: a resumed session receives the newest one from Redis.
  */
 function narrowSessionStore(
   store: SessionStore,

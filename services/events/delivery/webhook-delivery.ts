@@ -72,7 +72,7 @@ export class WebhookDelivery implements SlotUser {
   #isAbandoned = false;
   #saving = Promise.resolve();
   #behindSinceMs: number | undefined = performance.now();
-  /** Everything before it was read to schedule escalations, though the window may have had no room for it. */
+  /** The escalations of events up to this cursor are scheduled, even of those that the full window has not read. */
   #scannedUntil: EventCursor;
 
   constructor(context: DeliveryContext, webhook: DeliveredWebhook, { post, select }: OpenedReceiver) {
@@ -355,7 +355,7 @@ export class WebhookDelivery implements SlotUser {
     this.#pump();
   }
 
-  /** Reads events of a notification that have no room yet, to schedule their escalations. They are read again later. */
+  /** Schedules the escalations of events beyond the full window. The events are read again once the window has room. */
   async #scan(): Promise<void> {
     const { readUntil } = this.#window;
     const page = await this.#read(isBefore(readUntil, this.#scannedUntil) ? this.#scannedUntil : readUntil);

@@ -133,7 +133,7 @@ describe('a message', { timeout: 2 * waitMs }, () => {
     for (const id of [first, notificationId]) await api.delete(`${path}/${id}`);
   });
 
-  it('about an alarm does not delay its escalation, however many messages wait before it', async () => {
+  it('about an alarm does not delay its escalation, even if it is pending behind more messages than the window holds', async () => {
     [status, headers] = [503, { 'retry-after': '3600' }];
     const notificationId = await create({ slack: { url: `${base}/second` }, events: ['device.silent'] });
     const escalation = { notificationId, afterMinutes: 1 };

@@ -80,7 +80,7 @@ class Notifier implements OpenedReceiver {
 
   /** Selects the events to send, and schedules the escalations of their alarms: the first attempt may be days away. */
   readonly select = (events: readonly PlatformEvent[]): Promise<PlatformEvent[]> =>
-    queries.selectTold(this.#context.db, this.#webhook, events);
+    queries.selectAndScheduleEscalations(this.#context.db, this.#webhook, events);
 
   async tick(): Promise<void> {
     if (!this.#isHolding || this.#isWritingDigest || this.#isClosed) return;

@@ -67,10 +67,10 @@ const isPrivate = sql<boolean>`exists (select from privacy_period where privacy_
     from trip where event.type like 'trip.%' and trip.id::text = event.subject)))`;
 
 /**
- * Selects the events to notify: those that match vehicles, rules and duty hours, and are not private. Schedules the
- * escalations of their alarms unless they are acknowledged in time; once for each alarm.
+ * Selects the events to send: those that match vehicles, rules and duty hours, and are not private. Also schedules one
+ * escalation for each of their alarms that is not acknowledged.
  */
-export async function selectTold(
+export async function selectAndScheduleEscalations(
   db: Database,
   { id, applicationId }: Pick<DeliveredWebhook, 'id' | 'applicationId'>,
   events: readonly PlatformEvent[],

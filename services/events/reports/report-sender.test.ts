@@ -153,7 +153,7 @@ describe('a scheduled report', () => {
     now = before;
   });
 
-  it('is not outdated by vehicles that join or leave its group, and is by late data of those that it covered', async () => {
+  it('is outdated by late data of the vehicles that it covered, not by vehicles that join or leave its group', async () => {
     const { id: joining } = await createVehicle(platform.db, application);
     const { id: idle } = await createVehicle(platform.db, application);
     const group = await createGroup(platform.db, application, { vehicleIds: [vehicleId, idle] });

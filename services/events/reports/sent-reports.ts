@@ -78,20 +78,20 @@ export async function leaseReport(db: Kysely<Tables>, now: Date): Promise<Schedu
 const matchesReport = ({ scheduleId, dueAt }: ScheduledReport) =>
   sql<boolean>`schedule_id = ${scheduleId}::uuid and due_at = ${dueAt}::timestamptz`;
 
-/** Stores the totals of every vehicle of a report, for later comparison, before the first recipient is sent to. */
+/** Stores the totals of every vehicle of a report, for later comparison; called before the first message is sent. */
 export async function storeTotals(db: Kysely<Tables>, report: ScheduledReport, totals: VehicleTotals): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`delete from sent_report_vehicle where ${matchesReport(report)}`.execute(trx);
     await sql`insert into sent_report_vehicle (application_id, schedule_id, due_at, vehicle_id, totals)
       select ${report.applicationId}::integer, ${report.scheduleId}::uuid, ${report.dueAt}::timestamptz, vehicle.id,
         coalesce(totals, '{}')
-      from vehicle left join ${given(totals)} on given.vehicle_id = vehicle.id where ${isReported(report.scope)}`.execute(
+      from vehicle left join ${totalsTable(totals)} on given.vehicle_id = vehicle.id where ${isReported(report.scope)}`.execute(
       trx,
     );
   });
 }
 
-const given = (totals: VehicleTotals) => sql`unnest(${[...totals.keys()]}::integer[],
+const totalsTable = (totals: VehicleTotals) => sql`unnest(${[...totals.keys()]}::integer[],
   ${[...totals.values()].map((one) => JSON.stringify(one))}::jsonb[]) as given (vehicle_id, totals)`;
 
 /** Records that the mail server accepted the message to a recipient, and renews the lease. */
@@ -132,7 +132,7 @@ export async function claimSentReport(db: Kysely<Tables>, now: Date): Promise<Sc
   return rows[0] && toReport(rows[0]);
 }
 
-/** Lists the vehicles of a sent report: others may be in its group now. */
+/** Lists the vehicles that a sent report covered; its group may have changed since. */
 export async function listVehicles(db: Kysely<Tables>, report: ScheduledReport): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`select vehicle_id as id from sent_report_vehicle
     where ${matchesReport(report)}`.execute(db);
@@ -152,7 +152,7 @@ export async function compareTotals(
           from jsonb_object_keys(sent.totals || coalesce(given.totals, '{}')) as key) as pair
         where old <> new) as changes
       from sent_report_vehicle as sent join vehicle on vehicle.id = sent.vehicle_id and vehicle.deleted_at is null
-      left join ${given(totals)} on given.vehicle_id = sent.vehicle_id where ${matchesReport(report)}),
+      left join ${totalsTable(totals)} on given.vehicle_id = sent.vehicle_id where ${matchesReport(report)}),
     stored as (update sent_report_vehicle as sent set changes = compared.changes from compared
       where ${matchesReport(report)} and sent.vehicle_id = compared.vehicle_id and sent.changes is distinct from compared.changes)
     update sent_report set outdated_at = coalesce(outdated_at, ${now})

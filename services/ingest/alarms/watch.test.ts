@@ -10,9 +10,9 @@ import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
+  clearExpired,
   clearSilent,
   clearUnanswered,
-  clearUnended,
   keepWatch,
   raiseSilent,
   raiseUnanswered,
@@ -189,8 +189,8 @@ describe('a device without contact', () => {
     }));
 });
 
-describe('a crash', () => {
-  it('ends an hour after the last alarm of a device that goes on reporting without any', () =>
+describe('a crash alarm', () => {
+  it('ends an hour after the last reading with `alarms`, if the device keeps reporting', () =>
     withRule('crash', {}, async ({ trx, vehicle, alarms }) => {
       await sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at)
         select rule.application_id, rule.id, vehicle.id, rule.kind, ${ago(100)}
@@ -201,7 +201,7 @@ describe('a crash', () => {
       const report = async (minutesAgo: number, alarmsAgo: number) => {
         await sql`update vehicle_latest set time = ${ago(minutesAgo)}, alarms_time = ${ago(alarmsAgo)}
           where vehicle_id = ${Number(vehicle.id)}`.execute(trx);
-        await clearUnended(trx);
+        await clearExpired(trx);
         return alarms();
       };
       expect(await report(100, 100)).toEqual([[100, null]]);

@@ -104,11 +104,11 @@ export function clearSilent(db: Database): Promise<string[]> {
 }
 
 /**
- * Clears alarms of crashes and jamming whose end the device does not report, as Traccar and many devices never do: at the end
- * of an hour of device time without any of its alarms. Locks like ingest does, which otherwise could store another crash
- * meanwhile, without an alarm. @returns their ids
+ * Clears crash and jamming alarms after an hour of device time without any flag in `alarms`: Traccar and many devices never
+ * report the end. Locks the latest states as ingest does; otherwise ingest could store another crash in between that raises
+ * no alarm. @returns their ids
  */
-export function clearUnended(db: Database): Promise<string[]> {
+export function clearExpired(db: Database): Promise<string[]> {
   return idsOf(
     db,
     sql`update alarm set cleared_at = ended.at
@@ -222,7 +222,7 @@ export async function scheduleAlarms(
     // First, so that /health shows its failure: checks that fail are not recorded.
     await recordDueEvents(db);
     await keepWatch(db, (await oldestUploadMs()) > behindMs);
-    for (const step of [clearSilent, raiseSilent, clearUnended, clearUnanswered, raiseUnanswered]) {
+    for (const step of [clearSilent, raiseSilent, clearExpired, clearUnanswered, raiseUnanswered]) {
       await changes.announce({ alarmIds: await step(db) });
     }
     if (performance.now() >= silencesDueAt) {

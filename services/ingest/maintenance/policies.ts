@@ -12,7 +12,7 @@ import { redisServers } from '@odograph/runtime/redis-url';
 import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
-/** Runs steps one after the other, also after one has failed. @throws the first failure, at the end */
+/** Runs every step in sequence, even if one fails. @throws the first failure, once all steps have run */
 export async function runAll<Step, Result>(
   steps: readonly Step[],
   run: (step: Step) => Promise<Result>,

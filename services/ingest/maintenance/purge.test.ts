@@ -182,7 +182,7 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ actor: 'platform', outcome: 'verified' }]);
   });
 
-  it('leaves no quarantined upload that its device sent late, until its next link', async () => {
+  it('deletes the quarantined uploads received after the link of its device ended, until the next link', async () => {
     const [vehicle, next] = [await createVehicle(db, application), await createVehicle(db, application)];
     const { deviceId } = vehicle;
     await sql`update device_link set period = tstzrange('2026-01-01Z', '2026-02-01Z')

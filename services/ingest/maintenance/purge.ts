@@ -54,8 +54,8 @@ export async function findListTables(db: Database): Promise<ListTable[]> {
 }
 
 /**
- * Deletes the quarantined uploads of devices from the start of their links to the vehicle until their next links, since a
- * device may upload late, and records on each device when its link to a deleted vehicle ended.
+ * Deletes the quarantined uploads received between the start of a device's link to the vehicle and its next link, since a
+ * device may upload late. Records on each device when its link to a deleted vehicle ended.
  */
 async function deleteUploads(db: Database, vehicleId: number): Promise<void> {
   await sql`

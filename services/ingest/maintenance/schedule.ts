@@ -51,8 +51,8 @@ export async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig,
     [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
     [eventRetentionDays, deleteOldEvents],
   ];
-  const set = policies.filter(([days]) => days > 0);
-  const removed = await runAll(set, ([days, remove]) => remove(db, days));
+  const enabled = policies.filter(([days]) => days > 0);
+  const removed = await runAll(enabled, ([days, remove]) => remove(db, days));
   return removed.reduce((sum, count) => sum + count, 0);
 }
 

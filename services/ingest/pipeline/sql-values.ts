@@ -245,8 +245,8 @@ export async function copyInto(
 }
 
 /**
- * Builds SQL for the newer list, preceded by the elements of the older one that it lacks. If both together are larger than a
- * reading may be, it is the newer list, as in mergeFields.
+ * Builds SQL that merges two lists: the elements of the older one that the newer one lacks, then the newer one. If both
+ * together exceed the maximum size of a reading, the result is the newer list, as in mergeFields.
  * @param elementKey the member that identifies an element
  */
 export const joinedLists = (older: string, newer: string, elementKey: string): string => `case

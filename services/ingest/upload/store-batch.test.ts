@@ -327,7 +327,7 @@ it('keeps no speed that is older than that of a position when the group is repor
   expect(await fleetAfter([drives], [[1001, { speed: 79 }]], [opens])).toEqual({ lock: 'UNLOCKED', speed: 79 });
 });
 
-it('keeps no value that another group stated later when the group is reported again, in any order of arrival', async () => {
+it('removes fields of fleet that another group reported later, in any order of arrival', async () => {
   const replaced = [1000, { mileage: 9, RemainingRange: 50, ChargeLevel: 20, fuel: 5 }] as const;
   const others = { status: { mileage: 12, autonomy: 40 }, electric: { soc: 15 } };
   const locks = [1001, { lock: 'LOCKED' }, others] as const;
@@ -341,7 +341,7 @@ it('keeps no value that another group stated later when the group is reported ag
   });
 });
 
-it('joins positions and lists of readings with the same time in the latest state, in one batch or several', async () => {
+it('merges positions and lists of readings with the same device time in the latest state, in one batch or several', async () => {
   const place = { latitude: 1, longitude: 2 };
   const [rpm, fuel] = [
     { key: 'rpm', value: '1' },

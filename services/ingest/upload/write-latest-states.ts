@@ -1,5 +1,5 @@
 import type { Database } from '@odograph/database/database';
-import { fieldsStatedTwice, outdatedFields } from '@odograph/database/vehicle-conditions';
+import { fieldsReportedTwice, staleFields } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
 import { type LinkedReading, type Position, type PreviousState, withDecodedCan } from '../pipeline/readings.ts';
 import { joinedLists } from '../pipeline/sql-values.ts';
@@ -17,7 +17,7 @@ interface LatestState {
   groups: Partial<Record<LatestGroup, { timeMicroseconds: number; value: object }>>;
 }
 
-/** Groups merged field by field; a position or a list is only valid as a whole, unless both have the same time. */
+/** Groups merged field by field; positions and lists are replaced as a whole, and merged only at equal device times. */
 const mergedGroups = ['status', 'electric', 'fleet', 'alarms'] as const;
 type MergedGroup = (typeof mergedGroups)[number];
 const merged: ReadonlySet<LatestGroup> = new Set(mergedGroups);
@@ -28,10 +28,10 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
   Object.assign(older, value);
 }
 
-/** Removes from `fleet` what another group stated later, before a new report of the group, whose time would make it newer. */
-function removeOutdated({ fleet, ...others }: LatestState['groups']): void {
+/** Removes stale fields from `fleet` before a new report of the group, whose time would make them newer than other groups. */
+function removeStaleFields({ fleet, ...others }: LatestState['groups']): void {
   if (fleet === undefined) return;
-  for (const [field, group, name] of fieldsStatedTwice) {
+  for (const [field, group, name] of fieldsReportedTwice) {
     const other = others[group];
     if (other && name in other.value && other.timeMicroseconds > fleet.timeMicroseconds) {
       Reflect.deleteProperty(fleet.value, field);
@@ -43,7 +43,7 @@ function removeOutdated({ fleet, ...others }: LatestState['groups']): void {
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
   const isMerged = merged.has(group);
   const known = isMerged ? groups[group] : undefined;
-  if (group === 'fleet') removeOutdated(groups);
+  if (group === 'fleet') removeStaleFields(groups);
   if (known) mergeInto(known.value, value);
   groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
 }
@@ -69,11 +69,11 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   return states;
 }
 
-/** Builds the SQL equivalent of mergeInto and removeOutdated. */
+/** Builds the SQL equivalent of mergeInto and removeStaleFields. */
 function fieldsKept(group: LatestGroup, [older, newer]: readonly [older: string, newer: string]): string {
   if (group !== 'fleet') return older;
   return `${older} - array[case when jsonb_exists(${newer}, 'bluetooth') then 'authenticated' end,
-    ${outdatedFields(`${older}_time`, 'vehicle_latest', 'excluded')}]`;
+    ${staleFields(`${older}_time`, 'vehicle_latest', 'excluded')}]`;
 }
 
 const isOlder = (group: LatestGroup) => `excluded.${group}_time < vehicle_latest.${group}_time`;

@@ -106,9 +106,9 @@ interface FleetFacts {
   readonly status: Static<typeof StatusGroup>;
   readonly electric: Static<typeof ElectricGroup>;
   /** The group `fleet` was reported later than `status`, or with it. */
-  readonly isNewerThanStatus: boolean;
-  /** The same for `electric`. */
-  readonly isNewerThanElectric: boolean;
+  readonly isFleetNewerThanStatus: boolean;
+  /** The group `fleet` was reported later than `electric`, or with it. */
+  readonly isFleetNewerThanElectric: boolean;
   /** km/h, from the group that reported it last. */
   readonly speed: number | undefined;
   readonly position: KnownPosition | undefined;
@@ -160,7 +160,7 @@ function scenario({ scenarii }: FleetFacts, name: string, alarm: boolean | undef
   return { available, active: available, action: action ?? '', triggered: alarm ?? false };
 }
 
-/** Chooses between the value of `fleet` and that of another group that states the same fact. */
+/** Returns the value of the newer group, `fleet` or another one with the same fact; the older value if the newer has none. */
 function newerOf<Value>(isFleetNewer: boolean, ofFleet: Value | undefined, ofOther: Value | undefined) {
   return isFleetNewer ? (ofFleet ?? ofOther) : (ofOther ?? ofFleet);
 }
@@ -172,21 +172,21 @@ const engineWord = (ignition: boolean | undefined) => (ignition === undefined ? 
  * that state the same fact, the one reported later counts; unknown fields are empty (general convention 4).
  */
 export function fleetStatus(facts: FleetFacts): FleetStatus {
-  const { fleet, status, electric, alarms, position, isNewerThanStatus, isNewerThanElectric } = facts;
+  const { fleet, status, electric, alarms, position, isFleetNewerThanStatus, isFleetNewerThanElectric } = facts;
   const { lock = '', immobilizer = '', handbrake = '', lights = '', doors = '', windows = '' } = fleet;
   const { bluetooth = '', authenticated = false, fuel = 0, fuelRange = 0 } = fleet;
   const { chargingAdapterStatus = '', ChargingStatus = '', cardholder = [], vehicleKey = false } = fleet;
-  const engine = newerOf(isNewerThanStatus, fleet.engine, engineWord(status.ignition)) ?? '';
+  const engine = newerOf(isFleetNewerThanStatus, fleet.engine, engineWord(status.ignition)) ?? '';
   return {
     ...{ lock, engine, immobilizer, handbrake, lights, doors, windows },
     speed: facts.speed ?? 0,
     bluetooth,
     ...(bluetooth === 'CONNECTED' && { authenticated }),
-    mileage: newerOf(isNewerThanStatus, fleet.mileage, status.mileage) ?? 0,
+    mileage: newerOf(isFleetNewerThanStatus, fleet.mileage, status.mileage) ?? 0,
     ...{ fuel, fuelRange, chargingAdapterStatus, ChargingStatus },
     ChargingUntil: chargingEnd(fleet.ChargingUntil),
-    ChargeLevel: newerOf(isNewerThanElectric, fleet.ChargeLevel, electric.soc) ?? 0,
-    RemainingRange: newerOf(isNewerThanStatus, fleet.RemainingRange, status.autonomy) ?? 0,
+    ChargeLevel: newerOf(isFleetNewerThanElectric, fleet.ChargeLevel, electric.soc) ?? 0,
+    RemainingRange: newerOf(isFleetNewerThanStatus, fleet.RemainingRange, status.autonomy) ?? 0,
     privacy: facts.privacy,
     ...(position && { position: positionAnswer(position) }),
     authorizations: facts.authorizations,
@@ -314,7 +314,7 @@ interface FactsRow
   extends PositionRow,
     SpeedRow,
     Pick<FleetFacts, 'fleet' | 'alarms' | 'status' | 'electric' | 'privacy' | 'scenarii' | 'state'>,
-    Pick<FleetFacts, 'isNewerThanStatus' | 'isNewerThanElectric'> {
+    Pick<FleetFacts, 'isFleetNewerThanStatus' | 'isFleetNewerThanElectric'> {
   authorizations: FleetFacts['authorizations'];
   received_at: Date;
 }
@@ -331,19 +331,19 @@ const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id
 export async function findFleetFacts(db: Database, caller: Caller, vehicleId: number): Promise<FleetFacts | undefined> {
   const { rows } = await sql<FactsRow>`
     select coalesce(fleet, '{}') as fleet, coalesce(alarms, '{}') as alarms, coalesce(status, '{}') as status,
-      coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "isNewerThanStatus",
-      coalesce(fleet_time >= electric_time, true) as "isNewerThanElectric",
+      coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "isFleetNewerThanStatus",
+      coalesce(fleet_time >= electric_time, true) as "isFleetNewerThanElectric",
       ${speedColumns}, ${positionColumns}, ${isPrivate} as privacy, device_model.scenarii,
       ${authorizations(caller)} as authorizations, vehicle_latest.received_at,
       ${states} as state
     ${source} where vehicle.id = ${vehicleId} and device_link.period @> vehicle_latest.time`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { fleet, alarms, status, electric, isNewerThanStatus, isNewerThanElectric } = row;
+  const { fleet, alarms, status, electric, isFleetNewerThanStatus, isFleetNewerThanElectric } = row;
   const { privacy, scenarii, state, received_at: lastMessage } = row;
   const utc = (time: string) => new Date(time).toISOString();
   return {
-    ...{ fleet, alarms, status, electric, isNewerThanStatus, isNewerThanElectric },
+    ...{ fleet, alarms, status, electric, isFleetNewerThanStatus, isFleetNewerThanElectric },
     ...{ privacy, scenarii, state, lastMessage },
     speed: await findSpeed(db, vehicleId, row),
     position: toPosition(row),

@@ -56,7 +56,7 @@ describe('GET /v1/vehicle/status', () => {
     });
   });
 
-  it('has what was reported last where two groups state the same fact, and the fleet group at the same time', async () => {
+  it('prefers the group reported last where two groups have the same fact, and the fleet group at equal times', async () => {
     await storeLatest(platform.db, vehicle.id, time, {
       status: { ignition: false, mileage: 200, autonomy: 310 },
       electric: { soc: 80 },

@@ -125,7 +125,7 @@ export function isMidnight(moment: Moment): boolean {
   return (date.getTime() / minuteMs + aheadMinutes(date)) % 1440 === 0;
 }
 
-/** Writes a time as an input of the type datetime-local has it, in the person's zone; empty for none or another text. */
+/** Formats a time as the value of a datetime-local input, in the person's zone; empty if it is missing or invalid. */
 export function toLocalInput(moment: string | number | undefined): string {
   const date = new Date(moment ?? '');
   const local = new Date(date.getTime() + aheadMinutes(date) * minuteMs);
@@ -140,12 +140,12 @@ export function fromLocalInput(text: string): string | undefined {
 }
 
 /**
- * Writes in full, with its zone, the time that an input of the type datetime-local means when the clocks change, where its
- * text means two times or none.
- * @param kept the time that the input keeps until another text is typed
+ * Formats in full, with its zone, the time that is used for the text of a datetime-local input if a clock change repeats
+ * or skips that text.
+ * @param original the time that filled the input; used as long as the text stands for it
  * @returns undefined for any other text
  */
-export function noteClockChange(text: string, kept?: string): string | undefined {
+export function noteClockChange(text: string, original?: string): string | undefined {
   const first = fromLocalInput(text);
   if (first === undefined) return undefined;
   const date = new Date(first);
@@ -153,5 +153,5 @@ export function noteClockChange(text: string, kept?: string): string | undefined
   const isSkipped = toLocalInput(first) !== text;
   const isRepeated = repeatedMinutes > 0 && toLocalInput(date.getTime() + repeatedMinutes * minuteMs) === text;
   if (!isSkipped && !isRepeated) return undefined;
-  return formatFull(kept !== undefined && toLocalInput(kept) === text ? kept : first);
+  return formatFull(original !== undefined && toLocalInput(original) === text ? original : first);
 }

@@ -12,7 +12,7 @@ export interface Saving<Thing> {
   readonly isBusy: boolean;
   readonly failure: CallFailure | undefined;
   readonly conflict: Conflict<Thing> | undefined;
-  /** What the form changes; undefined for a new thing. */
+  /** The version that the form starts from; undefined for a new thing. */
   readonly base: Thing | undefined;
   /** Runs a change, such as that of the whole form, and what follows its success. */
   run(change: () => Promise<unknown>, onDone: () => void): void;
@@ -28,7 +28,7 @@ export interface Saving<Thing> {
   ): void;
   /** Accepts the state of the other person as what the form changes. */
   accept(): void;
-  /** Takes a saved state as what the form changes next. */
+  /** Makes a saved version the base of the next change. */
   rebase(saved: Thing): void;
 }
 

@@ -38,17 +38,17 @@ const draftOf = ({ vehicleId, plate, type, userId, from, until }: Booking): Draf
 interface MomentOptions {
   readonly label: string;
   readonly value: string;
-  /** The time of the booking that is changed. */
-  readonly kept: string | undefined;
+  /** The stored time of the booking that the form edits; undefined for a new one. */
+  readonly original: string | undefined;
   readonly error: string | undefined;
   readonly hint?: string | undefined;
   readonly isRequired?: boolean;
   readonly onValue: (value: string) => void;
 }
 
-function Moment({ label, value, kept, error, hint, isRequired = true, onValue }: MomentOptions) {
+function Moment({ label, value, original, error, hint, isRequired = true, onValue }: MomentOptions) {
   return (
-    <Field label={label} error={error} hint={noteClockChange(value, kept) ?? hint}>
+    <Field label={label} error={error} hint={noteClockChange(value, original) ?? hint}>
       {(input) => (
         <input
           {...input}
@@ -172,14 +172,14 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
         <Moment
           label={text.from}
           value={from}
-          kept={booking?.from}
+          original={booking?.from}
           error={faultOf(failure, 'from')}
           onValue={(value) => set({ from: value })}
         />
         <Moment
           label={text.until}
           value={until}
-          kept={booking?.until}
+          original={booking?.until}
           error={faultOf(failure, 'until')}
           hint={canBeOpenEnded ? text.untilHint : undefined}
           isRequired={!canBeOpenEnded}

@@ -127,7 +127,7 @@ export const pruneSettings = (settings: GbfsSettings): GbfsSettings =>
 export const readPath = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((part, name) => Object(part)[name], value);
 
-/** Lists the members of settings by their paths, with the ids of the rows. */
+/** Describes settings for the conflict notice: members by path, vehicle types and pricing plans by id. */
 export function describeSettings(settings: GbfsSettings): Readonly<Record<string, string>> {
   const { vehicleTypes, pricingPlans = [] } = settings;
   const paths = [...fieldsOf(settings), ...membersWithoutField(settings)];

@@ -33,7 +33,7 @@ export interface ReplayedVehicle {
   readonly trail: Trail;
 }
 
-/** Far within what a Date can hold. */
+/** Bounds times in the URL; a Date holds up to 8.64e12 s. */
 const maxSeconds = 1e12;
 
 /** Reads the request of the address: the last day without an interval. */
