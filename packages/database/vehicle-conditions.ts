@@ -36,33 +36,12 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
 }
 
 /**
- * Fields of the group `fleet` that another group also reports: [field, other group, its name there]. Leaves out `engine`:
- * isDriving must see it, however old it is.
+ * SQL of the field group `fleet` without a speed that is older than that of the position: with the new time of the group it
+ * would count as newer. Requires `vehicle_latest`.
  */
-export const fieldsReportedTwice = [
-  ['speed', 'location', 'speed'],
-  ['mileage', 'status', 'mileage'],
-  ['RemainingRange', 'status', 'autonomy'],
-  ['ChargeLevel', 'electric', 'soc'],
-] as const;
-
-/** Builds the elements of an SQL array: fields of `fleet` that other groups of these rows reported after `time`, else null. */
-export const staleFields = (time: string, ...rows: string[]): string =>
-  fieldsReportedTwice
-    .map(([field, group, name]) => {
-      const isLater = (row: string) =>
-        `coalesce(${row}.${group}_time > ${time} and jsonb_exists(${row}.${group}, '${name}'), false)`;
-      return `case when ${rows.map(isLater).join(' or ')} then '${field}' end`;
-    })
-    .join(',\n    ');
-
-/**
- * SQL for the field group `fleet` without stale values, which another group reported later: the new time of the group would
- * make them count as newer. Requires `vehicle_latest`.
- */
-export const fleetWithoutStaleFields = sql.raw(
-  `(vehicle_latest.fleet - array[${staleFields('vehicle_latest.fleet_time', 'vehicle_latest')}])`,
-);
+export const fleetWithoutStaleSpeed = sql`case
+  when vehicle_latest.location_time > vehicle_latest.fleet_time and vehicle_latest.location ? 'speed'
+  then vehicle_latest.fleet - 'speed' else vehicle_latest.fleet end`;
 
 /** True if the newer of the two reported speeds is that of the location. */
 const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)

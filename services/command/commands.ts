@@ -3,7 +3,7 @@ import type { AcknowledgementMessage, CommandState, DeviceAction } from '@odogra
 import { type AuditExpressions, actorOf, auditCall } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
-import { fleetWithoutStaleFields } from '@odograph/database/vehicle-conditions';
+import { fleetWithoutStaleSpeed } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import type { Outcome } from './rules.ts';
 
@@ -295,7 +295,7 @@ function writeAchievedState(
   const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs}::float8 / 1000))`;
   return sql`update vehicle_latest set
       fleet = case when vehicle_latest.fleet_time > ${receivedAt} then achieved.field || vehicle_latest.fleet
-        else coalesce(${fleetWithoutStaleFields}, '{}') || achieved.field end,
+        else coalesce(${fleetWithoutStaleSpeed}, '{}') || achieved.field end,
       fleet_time = greatest(vehicle_latest.fleet_time, ${receivedAt})
     from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
     where ${ok} and command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { sensorsWithoutPositions, withoutPositions } from '@odograph/database/private-values';
 import type { Tables } from '@odograph/database/tables';
-import { fleetWithoutStaleFields } from '@odograph/database/vehicle-conditions';
+import { fleetWithoutStaleSpeed } from '@odograph/database/vehicle-conditions';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
@@ -140,7 +140,7 @@ async function clearLatestState(db: Database, vehicleId: number, from: string): 
   const since = (time: string) => sql`${sql.ref(time)} >= ${from}::timestamptz`;
   await sql`update vehicle_latest set
       fleet = case when ${since('location_time')}
-        then ${withSpeed(fleetWithoutStaleFields, sql`location->'speed'`)} else fleet end,
+        then ${withSpeed(fleetWithoutStaleSpeed, sql`location->'speed'`)} else fleet end,
       fleet_time = case when ${since('location_time')} and location ? 'speed'
         then greatest(fleet_time, location_time) else fleet_time end,
       location = case when ${since('location_time')} then null else location end,

@@ -274,7 +274,7 @@ describe('cached links', () => {
 
 type Fleet = Static<typeof FleetGroup>;
 /** The groups of a reading besides `fleet`. */
-type Others = Pick<TelemetryReading, 'location' | 'status' | 'electric'>;
+type Others = Pick<TelemetryReading, 'location'>;
 
 /** The field group `fleet` after batches of readings, each with its device time in seconds. */
 async function fleetAfter(
@@ -325,20 +325,6 @@ it('keeps no speed that is older than that of a position when the group is repor
   expect(await fleetAfter([stands, [1001, undefined, at()], opens])).toEqual({ speed: 0, ...expected });
   expect(await fleetAfter([stands], [[1001, undefined, at()]], [opens])).toEqual({ speed: 0, ...expected });
   expect(await fleetAfter([drives], [[1001, { speed: 79 }]], [opens])).toEqual({ lock: 'UNLOCKED', speed: 79 });
-});
-
-it('removes fields of fleet that another group reported later, in any order of arrival', async () => {
-  const replaced = [1000, { mileage: 9, RemainingRange: 50, ChargeLevel: 20, fuel: 5 }] as const;
-  const others = { status: { mileage: 12, autonomy: 40 }, electric: { soc: 15 } };
-  const locks = [1001, { lock: 'LOCKED' }, others] as const;
-  const expected = { lock: 'LOCKED', fuel: 5 };
-  expect(await fleetAfter([replaced, locks])).toEqual(expected);
-  expect(await fleetAfter([replaced], [locks])).toEqual(expected);
-  expect(await fleetAfter([locks], [replaced])).toEqual(expected);
-  expect(await fleetAfter([[1000, replaced[1], others]], [[1001, { lock: 'LOCKED' }]])).toEqual({
-    ...replaced[1],
-    ...expected,
-  });
 });
 
 it('merges positions and lists of readings with the same device time in the latest state, in one batch or several', async () => {

@@ -1,5 +1,4 @@
 import type { Database } from '@odograph/database/database';
-import { fieldsReportedTwice, staleFields } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
 import { type LinkedReading, type Position, type PreviousState, withDecodedCan } from '../pipeline/readings.ts';
 import { joinedLists } from '../pipeline/sql-values.ts';
@@ -28,14 +27,10 @@ function mergeInto(older: { authenticated?: unknown }, value: object): void {
   Object.assign(older, value);
 }
 
-/** Removes stale fields from `fleet` before a new report of the group, whose time would make them newer than other groups. */
-function removeStaleFields({ fleet, ...others }: LatestState['groups']): void {
-  if (fleet === undefined) return;
-  for (const [field, group, name] of fieldsReportedTwice) {
-    const other = others[group];
-    if (other && name in other.value && other.timeMicroseconds > fleet.timeMicroseconds) {
-      Reflect.deleteProperty(fleet.value, field);
-    }
+/** Removes an old speed of `fleet` before a new report of the group, whose time would make it newer than the position's. */
+function removeOldSpeed({ fleet, location }: LatestState['groups']): void {
+  if (fleet && location && 'speed' in location.value && location.timeMicroseconds > fleet.timeMicroseconds) {
+    delete (fleet.value as { speed?: unknown }).speed;
   }
 }
 
@@ -43,7 +38,7 @@ function removeStaleFields({ fleet, ...others }: LatestState['groups']): void {
 function addGroup({ groups, timeMicroseconds }: LatestState, group: LatestGroup, value: object): void {
   const isMerged = merged.has(group);
   const known = isMerged ? groups[group] : undefined;
-  if (group === 'fleet') removeStaleFields(groups);
+  if (group === 'fleet') removeOldSpeed(groups);
   if (known) mergeInto(known.value, value);
   groups[group] = { timeMicroseconds, value: known?.value ?? (isMerged ? { ...value } : value) };
 }
@@ -69,11 +64,14 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   return states;
 }
 
-/** Builds the SQL equivalent of mergeInto and removeStaleFields. */
+/** Builds the SQL equivalent of mergeInto and removeOldSpeed. */
 function fieldsKept(group: LatestGroup, [older, newer]: readonly [older: string, newer: string]): string {
   if (group !== 'fleet') return older;
+  const isSpeedOld = ['vehicle_latest', 'excluded'].map(
+    (row) => `coalesce(${row}.location_time > ${older}_time and jsonb_exists(${row}.location, 'speed'), false)`,
+  );
   return `${older} - array[case when jsonb_exists(${newer}, 'bluetooth') then 'authenticated' end,
-    ${staleFields(`${older}_time`, 'vehicle_latest', 'excluded')}]`;
+    case when ${isSpeedOld.join(' or ')} then 'speed' end]`;
 }
 
 const isOlder = (group: LatestGroup) => `excluded.${group}_time < vehicle_latest.${group}_time`;
