@@ -182,28 +182,6 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ actor: 'platform', outcome: 'verified' }]);
   });
 
-  it('deletes the quarantined uploads received after the link of its device ended, until the next link', async () => {
-    const [vehicle, next] = [await createVehicle(db, application), await createVehicle(db, application)];
-    const { deviceId } = vehicle;
-    await sql`update device_link set period = tstzrange('2026-01-01Z', '2026-02-01Z')
-      where device_id = ${deviceId}`.execute(db);
-    await sql`update device_link set device_id = ${deviceId}, period = tstzrange('2026-03-01Z', null)
-      where device_id = ${next.deviceId}`.execute(db);
-    const received = ['2025-12-31', '2026-01-15', '2026-02-15', '2026-03-15'];
-    for (const at of received) {
-      await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
-        values (${deviceId}, ${at}, '\\x00', 1, sha256(${at}::bytea), '[]')`.execute(db);
-    }
-    await sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`.execute(db);
-    await purge(vehicle);
-    await eventually(async () => expect(await verifiedAt(vehicle)).not.toBeNull());
-    const { rows } = await sql<{
-      day: string;
-    }>`select (received_at at time zone 'UTC')::date::text as day from quarantine
-      where device_id = ${deviceId} order by 1`.execute(db);
-    expect(rows.map(({ day }) => day)).toEqual(['2025-12-31', '2026-03-15']);
-  });
-
   it('keeps the positions of other vehicles in the change feed', async () => {
     const vehicle = await createEverywhere(db);
     await markDeleted(vehicle);

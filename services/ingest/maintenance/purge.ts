@@ -54,20 +54,18 @@ export async function findListTables(db: Database): Promise<ListTable[]> {
 }
 
 /**
- * Deletes the quarantined uploads received between the start of a device's link to the vehicle and its next link, since a
- * device may upload late. Records on each device when its link to a deleted vehicle ended.
+ * Deletes the quarantined uploads of devices while they were linked to the vehicle, and records on each device when its
+ * link to a deleted vehicle ended.
  */
 async function deleteUploads(db: Database, vehicleId: number): Promise<void> {
   await sql`
-    with link as (select device_id, period, tstzrange(lower(period), (select min(lower(next.period)) from device_link as next
-        where next.device_id = own.device_id and lower(next.period) >= upper(own.period))) as uploading
-      from device_link as own where vehicle_id = ${vehicleId}),
+    with link as (select device_id, period from device_link where vehicle_id = ${vehicleId}),
     marked as (
       update device set left_deleted_vehicle_at = greatest(left_deleted_vehicle_at, last.until)
       from (select device_id, max(coalesce(upper(period), now())) as until from link group by device_id) as last
       where device.id = last.device_id)
     delete from quarantine using link
-    where quarantine.device_id = link.device_id and link.uploading @> quarantine.received_at`.execute(db);
+    where quarantine.device_id = link.device_id and link.period @> quarantine.received_at`.execute(db);
 }
 
 /**
