@@ -178,10 +178,13 @@ class HomeAssistant {
     if (!this.#client.connected) return;
     if (performance.now() - this.#reloadedAt > reloadMs) {
       this.#reloadedAt = performance.now();
-      // Before the vehicles, so that no change is missed. They are read without Redis, too: one may have become private.
-      const [recent] = await Promise.allSettled([this.#reader.readRecent()]);
-      await this.#update([...this.#published.keys()], await findShownVehicles(this.#options.db, this.#appIds));
-      if (recent.status === 'rejected') throw recent.reason;
+      try {
+        // Before the vehicles, so that no change is missed.
+        await this.#reader.readRecent();
+      } finally {
+        // Without Redis, too: a vehicle may have become private.
+        await this.#update([...this.#published.keys()], await findShownVehicles(this.#options.db, this.#appIds));
+      }
     } else {
       const { vehicleIds } = await this.#reader.read();
       const ids = [...vehicleIds];
