@@ -12,7 +12,7 @@ import { redisServers } from '@odograph/runtime/redis-url';
 import { type Kysely, sql } from 'kysely';
 import { excludeOldReadings } from '../pipeline/compression.ts';
 
-/** Runs every step in sequence, even if one fails. @throws the first failure, once all steps have run */
+/** Runs every step in sequence, even if one fails. @throws AggregateError of all failures, once all steps have run */
 export async function runAll<Step, Result>(
   steps: readonly Step[],
   run: (step: Step) => Promise<Result>,
@@ -26,7 +26,7 @@ export async function runAll<Step, Result>(
       failures.push(error);
     }
   }
-  if (failures.length > 0) throw failures[0];
+  if (failures.length > 0) throw new AggregateError(failures);
   return results;
 }
 

@@ -39,7 +39,7 @@ const maximumAttempts = 5;
 /**
  * Applies every retention that is set, even if another fails; 0 days keep everything.
  * @returns the number of chunks and rows removed
- * @throws the first failure, once the others are done
+ * @throws AggregateError of all failures, once the others are done
  */
 export async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig, logger: Logger): Promise<number> {
   const policies: readonly [days: number, remove: (db: Kysely<Tables>, days: number) => Promise<number>][] = [
@@ -95,7 +95,9 @@ export async function scheduleMaintenance(
         const result = await tasks[task].run();
         logger[result === 0 ? 'debug' : 'info']({ task, result }, 'maintenance done');
       } catch (error) {
-        logger.error({ task, ...describeDatabaseError(error) }, 'maintenance failed');
+        for (const failure of error instanceof AggregateError ? error.errors : [error]) {
+          logger.error({ task, ...describeDatabaseError(failure) }, 'maintenance failed');
+        }
         throw new Error(`maintenance ${task} failed`);
       }
     },
