@@ -79,10 +79,10 @@ export class WebhookDelivery implements SlotUser {
     this.#context = context;
     this.#webhook = webhook;
     this.#post = post;
-    const types = webhook.url === undefined ? notifiedTypesOf(webhook.types) : typesOf(webhook.types);
+    const types = this.#isNotification ? notifiedTypesOf(webhook.types) : typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
-    const followed = { applicationId, types, ...(vehicleIds && webhook.url !== undefined && { vehicleIds }) };
+    const followed = { applicationId, types, ...(vehicleIds && !this.#isNotification && { vehicleIds }) };
     this.#select = select ?? (async (events) => events);
     const selectFrom = async (page: EventPage) => ({ ...page, events: await this.#select(page.events) });
     this.#list = context.lists.follow(followed);
@@ -97,6 +97,11 @@ export class WebhookDelivery implements SlotUser {
 
   get version(): number {
     return this.#webhook.version;
+  }
+
+  /** Sends messages to people instead of events to a URL. */
+  get #isNotification(): boolean {
+    return this.#webhook.url === undefined;
   }
 
   get applicationId(): number {
@@ -179,14 +184,13 @@ export class WebhookDelivery implements SlotUser {
 
   #pump(): void {
     if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
-    const isNotification = this.#webhook.url === undefined;
     if (this.#receiver.isPaused(this.#context.clock())) {
       // Read on during a pause: reading schedules escalations, which must not wait for its end.
-      if (isNotification) void this.#readAhead();
+      if (this.#isNotification) void this.#readAhead();
       return;
     }
     // One message of a notification at a time: one that waited in flight could be sent outdated, or after a stop.
-    const maxInFlight = isNotification ? 1 : this.#receiver.maxInFlight;
+    const maxInFlight = this.#isNotification ? 1 : this.#receiver.maxInFlight;
     while (this.#busy.size < maxInFlight) {
       const next = this.#nextReady();
       if (!next) break;
@@ -330,7 +334,7 @@ export class WebhookDelivery implements SlotUser {
   async #readAhead(): Promise<void> {
     if (this.#isReading || !this.#hasNews || this.#isStopped) return;
     const isFull = this.#window.size > eventsPerPage;
-    if (isFull && this.#webhook.url !== undefined) return;
+    if (isFull && !this.#isNotification) return;
     this.#isReading = true;
     try {
       if (isFull) return await this.#scan();
