@@ -159,6 +159,25 @@ it('sends the newest key list to a persistent session that resumes its subscript
   await second.close();
 });
 
+it('sends each of many key lists that arrive together with commands', async () => {
+  const identity = await createDevice(platform.db);
+  const { deviceId } = identity;
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const received = collect(device);
+  await device.client.subscribeAsync([deviceTopic(deviceId, 'keys'), deviceTopic(deviceId, 'commands')], { qos: 1 });
+  const versions = Array.from({ length: 20 }, (_, index) => index + 1);
+  await Promise.all(
+    versions.flatMap((version) => [
+      messenger.send({ kind: 'key-list', deviceId, list: keyList(version) }),
+      send(deviceId, lock(`command ${version}`)),
+    ]),
+  );
+  await eventually(async () => expect(received.map(({ text }) => JSON.parse(text).id)).toContain('command 20'));
+  const listed = received.filter(({ topic }) => topic.endsWith('/keys')).map(({ text }) => JSON.parse(text).version);
+  expect(listed).toEqual(versions);
+  await device.close();
+});
+
 it('stores no key list for a persistent session that acknowledges none', async () => {
   const identity = await createDevice(platform.db);
   const { deviceId, secret } = identity;

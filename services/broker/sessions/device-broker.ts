@@ -9,6 +9,8 @@ declare module 'aedes' {
   interface Aedes {
     readonly clients: Readonly<Record<string, Client>>;
     readonly persistence: SessionStore;
+    /** Delivers messages to the subscribed clients, in their order. */
+    readonly mq: { emit(packet: PublishPacket): void };
     unregisterClient(client: Client): void;
     on(event: 'error', listener: (error: Error) => void): this;
   }
@@ -113,8 +115,12 @@ export class DeviceBroker extends Aedes {
     }
   }
 
+  /**
+   * Sends a message directly: `publish` numbers messages first and delivers those of QoS 1 after later ones of QoS 0, and
+   * clients drop a message whose number is lower than that of an earlier one.
+   */
   #send(topic: string, payload: string, qos: 0 | 1): void {
-    this.publish({ cmd: 'publish', topic, payload, qos, retain: false, dup: false }, null);
+    this.mq.emit({ cmd: 'publish', topic, payload, qos, retain: false, dup: false });
   }
 
   async #sendResumedKeyList(session: DeviceSession): Promise<void> {
