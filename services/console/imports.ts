@@ -140,11 +140,11 @@ const isSeenBy =
 const covers = ({ from, until }: Link, time: number): boolean =>
   (from ?? Number.NEGATIVE_INFINITY) <= time && time < (until ?? Number.POSITIVE_INFINITY);
 
-/** Checks readings and assigns each to the device that was linked at its time. */
+/** Checks readings and assigns each to the device that was linked at its time, in the application of its vehicle. */
 function distribute(readings: readonly unknown[], links: readonly Link[]) {
   const { readings: checked, faults: invalid } = checkReadings(readings);
   const faults: ImportFault[] = invalid.map((fault) => ({ ...fault, index: fault.index ?? 0 }));
-  const byDevice = new Map<string, { link: Link; readings: DecodedReading['reading'][] }>();
+  const bySender = new Map<string, { link: Link; readings: DecodedReading['reading'][] }>();
   const latest = (Date.now() / 1000 + maximumClockLeadSeconds) * 1e6;
   for (const { index, timeMicroseconds, reading } of checked) {
     const link = links.find((one) => covers(one, timeMicroseconds));
@@ -154,13 +154,14 @@ function distribute(readings: readonly unknown[], links: readonly Link[]) {
       const message = 'no device was linked to a vehicle at that time';
       faults.push({ index, reason: 'DEVICE_NOT_LINKED', field: 'timestamp', message });
     } else {
-      const own = byDevice.get(link.deviceId) ?? { link, readings: [] };
+      const sender = JSON.stringify([link.deviceId, link.applicationId]);
+      const own = bySender.get(sender) ?? { link, readings: [] };
       own.readings.push(reading);
-      byDevice.set(link.deviceId, own);
+      bySender.set(sender, own);
     }
   }
   const receivedAtMs = Date.now();
-  const uploads = [...byDevice.values()].map(
+  const uploads = [...bySender.values()].map(
     ({ link: { deviceId, applicationId }, readings: own }): QueuedUpload => ({
       ...{ deviceId, applicationId, receivedAtMs, isImport: true },
       text: JSON.stringify(own),

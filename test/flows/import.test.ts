@@ -11,6 +11,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
   createOperator,
+  createUnlinkedVehicle,
   createVehicle,
   type TestApplication,
   type TestVehicle,
@@ -234,5 +235,30 @@ describe('odograph import', () => {
       });
       expect(body).toMatchObject({ accepted: 0, faults: [{ index: 0, reason: 'DEVICE_NOT_LINKED' }] });
     }
+  });
+
+  it('stores the readings of a device that was linked in two applications for the vehicles of both', async () => {
+    const other = await createApplication(platform.db);
+    const later = await createUnlinkedVehicle(platform.db, other);
+    const { deviceId } = vehicle;
+    await sql`update device_link set period = '(,2024-05-01 09:00Z)' where device_id = ${deviceId}`.execute(
+      platform.db,
+    );
+    await platform.db.updateTable('device').set({ application_id: other.id }).where('id', '=', deviceId).execute();
+    await sql`insert into device_link (device_id, vehicle_id, period)
+      values (${deviceId}, ${later}::integer, '[2024-05-01 09:00Z,)')`.execute(platform.db);
+    const lines = ['08:59', '09:00'].map((time) =>
+      JSON.stringify({ timestamp: Date.parse(`2024-05-01T${time}Z`) / 1000 }),
+    );
+    const path = await writeHistory('moved.ndjson', lines.join('\n'));
+    expect(await importFile(path, '--device', deviceId)).toMatchObject({ accepted: 2, faults: 0 });
+    await eventually(async () => {
+      const { rows } = await sql`select vehicle_id::text as id, application_id as application from reading
+        where vehicle_id in (${vehicle.id}::integer, ${later}::integer) order by time`.execute(platform.db);
+      expect(rows).toEqual([
+        { id: vehicle.id, application: application.id },
+        { id: later, application: other.id },
+      ]);
+    }, 20_000);
   });
 });
