@@ -9,8 +9,10 @@ import { appendAudit } from '@odograph/database/audit';
 import { openDatabase } from '@odograph/database/database';
 import { findDatabaseFaults, findLastBackup } from '@odograph/database/installation';
 import { migrate } from '@odograph/database/migrate';
+import { sqlState } from '@odograph/database/postgres-failure';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { childEnvironment } from '@odograph/runtime/config';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import {
   createApplication,
   createGroup,
@@ -18,10 +20,11 @@ import {
   createVehicle,
   type TestApplication,
 } from '@odograph/testkit/fixtures';
-import { copyTemplate } from '@odograph/testkit/global-setup';
+import { copyTemplate, createOwnDatabase } from '@odograph/testkit/global-setup';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
 import { createBackup, plainSettings } from './backup.ts';
@@ -164,6 +167,39 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     });
     const key = await readFile(join(config.DATA_DIR, 'encryption-key'), 'utf8');
     expect(key.trim()).toBe(testEncryptionKeys);
+  });
+
+  it('has the late readings of a week that is compressed again while it is written', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded engine has one session');
+    const database = await createOwnDatabase('backup');
+    const db = openDatabase({ url: database.url, name: 'test', size: 2 });
+    try {
+      const { application, vehicleId } = await fillDatabase(database.url);
+      await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+        select timestamptz '2026-01-01' + n * interval '1 minute', ${application.id}, ${vehicleId}::integer, 'device', now()
+        from generate_series(1, 50) as n`.execute(db);
+      const copy = join(directory, 'compressed.backup');
+      const engines = { databaseUrl: database.url, redisUrl };
+      const config = await testConfig();
+      const [backup] = await db.transaction().execute(async (trx) => {
+        // The backup has its snapshot and comes to the readings after this table.
+        await sql`lock table parking in access exclusive mode`.execute(trx);
+        const writing = [createBackup(config, engines, copy, undefined)];
+        await waitForLock(trx);
+        // As maintenance compresses, which leaves the chunk for its next run then.
+        const compressing = db.transaction().execute(async (compression) => {
+          await sql`set local lock_timeout = '1s'`.execute(compression);
+          await compressReadings(compression, Date.UTC(2026, 0, 1) / 1000, Date.UTC(2026, 0, 2) / 1000);
+        });
+        expect(['55P03', '40001']).toContain(await compressing.then(() => undefined, sqlState));
+        return writing;
+      });
+      await backup;
+      expect((await manifestOf(copy)).tables.find(({ name }) => name === 'reading')?.rows).toBe(150);
+    } finally {
+      await db.destroy();
+      await database.drop();
+    }
   });
 
   it('omits secrets from the plain-text settings', () => {

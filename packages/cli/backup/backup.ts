@@ -16,7 +16,7 @@ import type { Client } from 'pg';
 import type { Engines } from '../installation/engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
 import { encryptSecrets, formatVersion, type Manifest, schemaOf } from './manifest.ts';
-import { dumpTable, listTables, readSequences } from './tables.ts';
+import { beginSnapshot, dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */
 const secretNames = [
@@ -141,7 +141,7 @@ async function writeBackup(
     // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
     // other way round.
     const queuedJobs = await countQueuedJobs(engines.redisUrl, config);
-    await client.query('begin isolation level repeatable read read only');
+    await beginSnapshot(client);
     const dumped = await dumpDatabase(client, db, archive);
     const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';
     await client.query('commit');

@@ -57,6 +57,17 @@ export async function piecesOf(client: Client, { name }: Pick<Table, 'name'>): P
   return rows.length > 0 ? rows.map(({ piece }) => piece) : ['true'];
 }
 
+/**
+ * Begins a read-only transaction whose statements see one snapshot. Until it ends, no chunk of readings is compressed or
+ * dropped, because TimescaleDB reads a chunk by its present state: a snapshot from before a chunk with late readings was
+ * compressed again would lack these readings.
+ */
+export async function beginSnapshot(client: Client): Promise<void> {
+  await client.query('begin isolation level repeatable read read only');
+  // Before the first query, which takes the snapshot. Compression proceeds beside a weaker lock.
+  await client.query('lock table public.reading in row share mode');
+}
+
 /** Dumps a table, or the rows that a condition selects, in parts that end with a row. */
 export async function dumpTable(
   client: Client,

@@ -18,7 +18,7 @@ import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { findPresent } from '@odograph/sessions/presence';
 import type { Client } from 'pg';
 import { encryptSecrets } from '../backup/manifest.ts';
-import { type DumpedTable, dumpTable } from '../backup/tables.ts';
+import { beginSnapshot, type DumpedTable, dumpTable } from '../backup/tables.ts';
 import type { Engines } from '../installation/engines.ts';
 import {
   type ApplicationTable,
@@ -214,7 +214,7 @@ async function writeFiles(
   const [key, receipt, release, moveId] = [createSecret(), createSecret(), createSecret(), randomUUID()];
   const tables = await listApplicationTables(client, applicationId);
   const written = await writeSealed(client, tables, { ...files, key });
-  await client.query('begin isolation level repeatable read read only');
+  await beginSnapshot(client);
   const { snapshot, ...state } = await readSnapshot(client);
   for (const table of tables) if (!sealedTables.has(table.name)) written.push(await writeTable(client, table, files));
   await client.query('commit');

@@ -35,14 +35,15 @@ export async function runAll<Step, Result>(
  * with old readings queue behind them.
  */
 const chunkLockTimeout = '5s';
-const lockNotAvailable = '55P03';
+/** lock_not_available, and serialization_failure, with which TimescaleDB gives up to compress a locked chunk again. */
+const lockStates = new Set(['55P03', '40001']);
 
 /** Returns and logs 0 chunks if a long-running reader, such as a backup, keeps a chunk locked beyond the lock timeout. */
 async function unlessRead(task: MaintenanceTask, logger: Pick<Logger, 'warn'>, work: Promise<number>): Promise<number> {
   try {
     return await work;
   } catch (error) {
-    if (sqlState(error) !== lockNotAvailable) throw error;
+    if (!lockStates.has(sqlState(error) ?? '')) throw error;
     logger.warn({ task }, 'readings are left for the next run: a transaction has been reading them for long');
     return 0;
   }
