@@ -10,7 +10,9 @@ declare module 'aedes' {
     readonly clients: Readonly<Record<string, Client>>;
     readonly persistence: SessionStore;
     /** Delivers messages to the subscribed clients, in their order. */
-    readonly mq: { emit(packet: PublishPacket): void };
+    readonly mq: { emit(packet: AedesPublishPacket): void };
+    /** The number of the last message. */
+    counter: number;
     unregisterClient(client: Client): void;
     on(event: 'error', listener: (error: Error) => void): this;
   }
@@ -116,11 +118,13 @@ export class DeviceBroker extends Aedes {
   }
 
   /**
-   * Sends a message directly: `publish` numbers messages first and delivers those of QoS 1 after later ones of QoS 0, and
-   * clients drop a message whose number is lower than that of an earlier one.
+   * Sends a message at once. `publish` would number it and send it later if it has QoS 1, and a client drops a message
+   * whose number is not higher than that of the one before it.
    */
   #send(topic: string, payload: string, qos: 0 | 1): void {
-    this.mq.emit({ cmd: 'publish', topic, payload, qos, retain: false, dup: false });
+    this.counter += 1;
+    const number = { brokerId: this.id, brokerCounter: this.counter };
+    this.mq.emit({ cmd: 'publish', topic, payload, qos, retain: false, dup: false, ...number });
   }
 
   async #sendResumedKeyList(session: DeviceSession): Promise<void> {
