@@ -32,11 +32,12 @@ const entryColumns = sql`entry.class, entry.purpose, entry.partner, entry.note, 
 
 /**
  * Selects the trips of the interval with their entries, and entries whose trip no longer exists because late data replaced
- * it. Distances are those of the current trips.
+ * it. Distances are those of the current trips, odometers too as long as the readings are stored.
  */
 function selectLog(scope: ReportScope): RawBuilder<unknown> {
   return sql`select ${vehicleColumns}, trip.id, trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3) as km,
-      ${odometerAt(sql`trip.started_at`)} as start_km, ${odometerAt(sql`trip.ended_at`)} as end_km,
+      coalesce(${odometerAt(sql`trip.started_at`)}, entry.start_odometer_km) as start_km,
+      coalesce(${odometerAt(sql`trip.ended_at`)}, entry.end_odometer_km) as end_km,
       first_latitude, first_longitude, last_latitude, last_longitude, ${driverOf(scope)} as driver, ${entryColumns},
       (entry.started_at, entry.ended_at, entry.distance_km)
         <> (trip.started_at, trip.ended_at, round(trip.distance_km::numeric, 3)::float8) as is_changed

@@ -113,6 +113,18 @@ describe('the mileage log', () => {
     expect(rows[2]).not.toHaveProperty('distanceKm');
   });
 
+  it('keeps the odometer of entered trips after their readings were dropped', async () => {
+    const [entered, open] = [await storeTrip(3), await storeTrip(2)];
+    await client.post(path(entered), business);
+    await sql`delete from reading where vehicle_id = ${vehicleId}::integer`.execute(platform.db);
+    const { rows } = await report();
+    expect(rows).toMatchObject([
+      { startOdometerKm: 1000.2, endOdometerKm: 1012.7, tripChanged: false },
+      { tripId: open },
+    ]);
+    expect(rows[1]).not.toHaveProperty('startOdometerKm');
+  });
+
   it('restricts drivers to trips of their own bookings, and to entries within 7 days', async () => {
     const { id: userId, token } = await createUser(platform.db, application);
     const driver = platform.as(token);
