@@ -116,11 +116,15 @@ export const tripTables = sql`trip join vehicle on vehicle.id = trip.vehicle_id
 /** A trip is answered once its end is known. */
 export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;
 
-/** Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. */
+const odometer = sql`coalesce(nullif(reading.mileage, 0), nullif((reading.fleet ->> 'mileage')::float8, 0))`;
+/**
+ * Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. Devices send
+ * 0 if it is unknown.
+ */
 export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null> => sql<number | null>`(
-  select coalesce(reading.mileage, (reading.fleet ->> 'mileage')::float8) from reading_in_units as reading
+  select ${odometer} from reading_in_units as reading
   where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'
-    and (reading.mileage is not null or reading.fleet ? 'mileage') order by reading.time desc limit 1)`;
+    and ${odometer} is not null order by reading.time desc limit 1)`;
 
 /** The interval of a trip, for looking up its positions. */
 export interface TripTimes {

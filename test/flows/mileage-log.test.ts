@@ -125,6 +125,18 @@ describe('the mileage log', () => {
     expect(rows[1]).not.toHaveProperty('startOdometerKm');
   });
 
+  it('omits an odometer of 0, which devices send if it is unknown', async () => {
+    const trip = await storeTrip(3);
+    await sql`update reading set mileage = 0, fleet = '{"mileage": 0}' where vehicle_id = ${vehicleId}::integer
+      and mileage = 1012.7`.execute(platform.db);
+    expect((await client.post(path(trip), business)).body).toMatchObject({ endOdometerKm: 1000.2 });
+    await sql`update reading set mileage = 0 where vehicle_id = ${vehicleId}::integer`.execute(platform.db);
+    const other = await storeTrip(1);
+    await sql`update reading set mileage = 0 where vehicle_id = ${vehicleId}::integer`.execute(platform.db);
+    const row = (await report()).rows.find(({ tripId }: { tripId: string }) => tripId === other);
+    expect(row).not.toHaveProperty('startOdometerKm');
+  });
+
   it('restricts drivers to trips of their own bookings, and to entries within 7 days', async () => {
     const { id: userId, token } = await createUser(platform.db, application);
     const driver = platform.as(token);

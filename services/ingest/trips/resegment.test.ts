@@ -128,6 +128,20 @@ describe('stored trips', () => {
     );
   });
 
+  it('take consumption from the charge and the level in percent if counter and litres are 0, which is unknown', async () => {
+    const drive = new Drive();
+    drive.extra = ({ metres }) => ({
+      ...{ lifetimePowerKwh: 0, socPercent: 90 - metres / 1000, maxEnergyKwh: 50 },
+      ...{ fuelLitres: 0, fuelPercent: 80 - metres / 1000 },
+    });
+    const vehicle = await createVehicle(db, application);
+    await store(vehicle, drive.go(3600).park().readings);
+    await workOff(vehicle);
+    const [trip] = await stored(vehicle);
+    expect(trip).toMatchObject({ fuelLitres: null, electricKwh: expect.closeTo(17.95, 2) });
+    expect(trip).toMatchObject({ fuelPercent: expect.closeTo(35.9, 1) });
+  });
+
   it('are correct after late readings in a long history, of which only a part is segmented again', async () => {
     const drive = new Drive();
     for (let trip = 0; trip < 60; trip += 1) drive.go(1200).park(3000);
