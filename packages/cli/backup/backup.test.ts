@@ -12,6 +12,7 @@ import { migrate } from '@odograph/database/migrate';
 import { sqlState } from '@odograph/database/postgres-failure';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { childEnvironment } from '@odograph/runtime/config';
+import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import {
   createApplication,
@@ -198,6 +199,34 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
       expect((await manifestOf(copy)).tables.find(({ name }) => name === 'reading')?.rows).toBe(150);
     } finally {
       await db.destroy();
+      await database.drop();
+    }
+  });
+
+  it('says when its keys do not decrypt everything', async () => {
+    const database = await createOwnDatabase('backupkeys');
+    const db = openDatabase({ url: database.url, name: 'test', size: 1 });
+    const payload = new Sealer([testEncryptionKeys], 'quarantine').seal(Buffer.from('upload'), quarantineContext('d'));
+    await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
+      values ('d', now(), ${payload}, 6, '\\x00', '[]')`.execute(db);
+    await db.destroy();
+    const back = async (keys: string | undefined) => {
+      const { ENCRYPTION_KEYS: _, ...others } = await testConfig();
+      const given = keys === undefined ? {} : { ENCRYPTION_KEYS: keys };
+      const config = { ...others, ...given, DATA_DIR: join(directory, 'no keys') };
+      const engines = { databaseUrl: database.url, redisUrl };
+      const { keys: described, lacksKeys } = await createBackup(config, engines, join(directory, 'keys'), passphrase);
+      return [described, lacksKeys];
+    };
+    const incomplete = [
+      expect.stringMatching(/^encrypted, but incomplete: .* cannot read 1 quarantined uploads$/),
+      true,
+    ];
+    try {
+      expect(await back(testEncryptionKeys)).toEqual(['encrypted', false]);
+      expect(await back(undefined)).toEqual(incomplete);
+      expect(await back('another-encryption-key-of-the-tests-0123')).toEqual(incomplete);
+    } finally {
       await database.drop();
     }
   });

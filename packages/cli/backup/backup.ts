@@ -7,11 +7,12 @@ import { gzipSync } from 'node:zlib';
 import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { recordBackup } from '@odograph/database/installation';
-import { describeUnreadable, kindsOfSealedValues } from '@odograph/database/sealed-values';
+import { describeUnreadable, kindsOfSealedValues, sealedValues } from '@odograph/database/sealed-values';
 import { countUploadJobs } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { platformVersion } from '@odograph/runtime/platform-version';
+import { Sealer } from '@odograph/runtime/sealing';
 import type { Client } from 'pg';
 import type { Engines } from '../installation/engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
@@ -119,15 +120,15 @@ export interface BackupReport {
   rows: number;
   audit: string;
   keys: string;
+  /** Whether a passphrase was given and the included keys cannot decrypt everything. */
+  lacksKeys: boolean;
   queued: string;
   /** Whether the backup is recorded in the database. */
   recorded: string;
 }
 
-interface Written {
+interface Written extends Pick<BackupReport, 'keys' | 'lacksKeys'> {
   manifest: Manifest;
-  /** Whether the keys are included, and the consequence if not. */
-  keys: string;
 }
 
 async function writeBackup(
@@ -143,17 +144,18 @@ async function writeBackup(
     const queuedJobs = await countQueuedJobs(engines.redisUrl, config);
     await beginSnapshot(client);
     const dumped = await dumpDatabase(client, db, archive);
-    const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';
+    const secrets = passphrase === undefined ? {} : await readSecrets(config);
+    const lost = await findUnreadable(db, secrets['ENCRYPTION_KEYS']);
     await client.query('commit');
     // From the database, because the command may run without CELL.
     const settings = { ...plainSettings(config), CELL: await readCell(client) };
     const manifest = { ...dumped, settings, queuedJobs: queuedJobs ?? null };
     if (passphrase !== undefined) {
-      const secrets = encryptSecrets(await readSecrets(config), passphrase);
-      await archive.add('keys.json', Buffer.from(JSON.stringify(secrets)));
+      await archive.add('keys.json', Buffer.from(JSON.stringify(encryptSecrets(secrets, passphrase))));
     }
     await archive.add('manifest.json', Buffer.from(JSON.stringify(manifest, null, 2)));
-    return { manifest, keys };
+    const isEncrypted = passphrase !== undefined;
+    return { manifest, keys: describeKeys(isEncrypted, lost), lacksKeys: isEncrypted && lost.length > 0 };
   });
 }
 
@@ -170,7 +172,7 @@ export async function createBackup(
   const { client, db } = await openConnection(engines.databaseUrl, 'backup');
   try {
     const writing = await writeBackup(config, engines, client, db, { file, passphrase });
-    const { manifest, keys } = writing;
+    const { manifest, keys, lacksKeys } = writing;
     const schema = schemaOf(manifest);
     const recorded = await record(db, { bytes: (await stat(file)).size, schema });
     return {
@@ -179,25 +181,33 @@ export async function createBackup(
       sha256: await hashFile(file),
       rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
       audit: describeAudit(manifest.audit),
-      ...{ keys, queued: describeQueued(manifest.queuedJobs), recorded },
+      ...{ keys, lacksKeys, queued: describeQueued(manifest.queuedJobs), recorded },
     };
   } finally {
     await client.end();
   }
 }
 
-/** Describes the values that cannot be decrypted after a restore without the keys. */
-async function describeLostKeys(db: Database): Promise<string> {
+/** Finds the values that ENCRYPTION_KEYS as in a backup, or no key, cannot decrypt after a restore. */
+async function findUnreadable(db: Database, keys: string | undefined): Promise<string[]> {
   const lost: string[] = [];
   for (const kind of kindsOfSealedValues) {
-    const values = await describeUnreadable(db, kind, []);
+    const keyIds = keys === undefined ? [] : new Sealer(keys.split(','), sealedValues[kind].purpose).keyIds;
+    const values = await describeUnreadable(db, kind, keyIds);
     if (values !== undefined) lost.push(values);
   }
-  const consequence =
-    lost.length === 0
-      ? 'nothing that they encrypt is stored yet'
-      : `without ENCRYPTION_KEYS the restored database cannot read ${lost.join(', ')}`;
-  return `not included: ${consequence}; keep them elsewhere, or give --passphrase-file`;
+  return lost;
+}
+
+/** Says whether the keys are included, and which values the restored database cannot decrypt by them. */
+function describeKeys(areIncluded: boolean, lost: readonly string[]): string {
+  const consequence = `the restored database cannot read ${lost.join(', ')}`;
+  if (areIncluded) {
+    return lost.length === 0 ? 'encrypted' : `encrypted, but incomplete: set all ENCRYPTION_KEYS, or ${consequence}`;
+  }
+  const reason =
+    lost.length === 0 ? 'nothing that they encrypt is stored yet' : `without ENCRYPTION_KEYS ${consequence}`;
+  return `not included: ${reason}; keep them elsewhere, or give --passphrase-file`;
 }
 
 /** Records a backup for /metrics and doctor. A standby is read-only, but its backup is valid. */

@@ -42,7 +42,12 @@ export const backupCommands = [
       ]);
       const engines = await openEngines(config);
       try {
-        return await createBackup(config, engines, operand, passphrase);
+        const report = await createBackup(config, engines, operand, passphrase);
+        if (report.lacksKeys) {
+          process.stderr.write(`odograph: the backup is written, but its keys are ${report.keys}\n`);
+          process.exitCode = exitCodes.failed;
+        }
+        return report;
       } finally {
         await engines.stop();
       }
