@@ -30,6 +30,14 @@ describe('what OsmAnd and Traccar Client send', () => {
     expect(canOf(readings[0])).toEqual({ rpm: '933', fuel: '24', batt: '87' });
   });
 
+  it.each(['-1', '-1.0'])('takes a speed or bearing of %s in a query for unknown', (unknown) => {
+    const query = { id: 'a', timestamp: '1', lat: '1', lon: '2', speed: unknown, bearing: unknown, batt: '-1' };
+    const { readings } = receive('osmand', query);
+    expect(readings).toEqual([
+      { timestamp: 1, location: { latitude: 1, longitude: 2 }, can: [{ key: 'batt', value: '-1' }] },
+    ]);
+  });
+
   it.each([
     ...(['true', '1'] as const).map((text) => [text, true] as const),
     ...(['false', '0'] as const).map((text) => [text, false] as const),

@@ -195,8 +195,9 @@ export function addFields(
   }
 }
 
+/** A number may be a text: in a query, every value is. */
 const isUnknown = (rule: FieldRule | undefined, value: unknown): boolean =>
-  typeof value === 'number' && rule?.unknown?.includes(value) === true;
+  rule?.unknown?.includes(Number(value)) === true;
 
 /** Converts a value by its rule; undefined when it has another type than the rule expects. */
 function convert(rule: FieldRule, value: unknown): unknown {
