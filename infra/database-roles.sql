@@ -4,14 +4,14 @@
 -- Only the owner can use a table that is not named here, so a new table fails closed.
 
 begin;
--- Serializes concurrent runs in one database. Roles are shared by all databases of the server.
-select pg_advisory_xact_lock(7305114904);
 
 do $$
 declare
   service text;
   lock regprocedure;
 begin
+  -- Serializes concurrent runs in one database. Roles are shared by all databases of the server.
+  perform pg_advisory_xact_lock(7305114904);
   foreach service in array array['broker', 'gateway', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console', 'events'] loop
     begin
       execute format('create role %I nologin', 'odograph_' || service);
