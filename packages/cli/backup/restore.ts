@@ -126,6 +126,10 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
     const { CELL: cell = 0 } = manifest.settings;
+    // Has the migration after it store the shipped models of this version over those of the backup.
+    await client.query(`delete from migration where name like 'device\\_models\\_%' and name <> all ($1)`, [
+      manifest.migrations.map(({ name }) => name),
+    ]);
     // A schema from before cells does not have this column.
     if (cell !== 0) await client.query('update installation set cell = $1', [cell]);
     await client.query('update installation set restoring_since = null');
