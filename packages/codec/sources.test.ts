@@ -28,6 +28,15 @@ describe('of any source', () => {
     expect(canOf(readings[0])).toEqual({ 'vehicle.mileage': 'far', nested: '{"a":[1]}' });
   });
 
+  it('a long text loses no character outside the basic plane at the end of a part', () => {
+    for (const ahead of [1022, 1023, 1024, 2046, 2047]) {
+      const note = `${'a'.repeat(ahead)}😀😀${'b'.repeat(1024)}`;
+      const { readings, faults } = receive('flespi', [{ ident: 'a', timestamp: 1, note }]);
+      expect(faults).toEqual([]);
+      expect(Object.values(canOf(readings[0])).join('')).toBe(note);
+    }
+  });
+
   it('half a position is none, and is not kept elsewhere', () => {
     const [reading] = receive('flespi', [
       { ident: 'a', timestamp: 1, 'position.latitude': 48.85, 'position.speed': 50 },

@@ -160,11 +160,17 @@ function placeOf(to: string): Place {
 /** Characters of a value of `can`. */
 const maxValueLength = 1024;
 
-/** Adds a value to `can`; a text that is too long for one value in parts, the second under `key_2`. */
+/**
+ * Adds a value to `can`; a text that is too long for one value in parts, the second under `key_2`. No part ends within a
+ * surrogate pair, since a half of one cannot be stored.
+ */
 export function addToCan(can: { key: string; value: string }[], key: string, text: string): void {
-  for (let part = 0; part === 0 || part * maxValueLength < text.length; part += 1) {
-    const value = text.slice(part * maxValueLength, (part + 1) * maxValueLength);
-    can.push({ key: part === 0 ? key : `${key}_${part + 1}`, value });
+  let from = 0;
+  for (let part = 1; part === 1 || from < text.length; part += 1) {
+    const isWithinPair = (text.codePointAt(from + maxValueLength - 1) ?? 0) > 0xffff;
+    const until = from + maxValueLength - (isWithinPair ? 1 : 0);
+    can.push({ key: part === 1 ? key : `${key}_${part}`, value: text.slice(from, until) });
+    from = until;
   }
 }
 
