@@ -168,6 +168,14 @@ describe('a gap', () => {
     drive.go(10, 36, { latitude: null, longitude: null }).go(600).park();
     expect(tripsOf(drive)[1]).toMatchObject({ from: 600, until: 4500, inferred: true });
   });
+
+  it('is judged by the odometer if another gap follows before a position', () => {
+    const drive = new Drive();
+    drive.extra = ({ metres }) => ({ mileageKm: 1000 + metres / 1000 });
+    const report = { latitude: null, longitude: null, movement: null, speedKmh: null };
+    drive.go(600).dark(7200, 40_000).stand(10, report).dark(7200).park();
+    expect(tripsOf(drive)[1]).toEqual({ from: 600, until: 7800, km: 40, inferred: true });
+  });
 });
 
 describe('the distance', () => {

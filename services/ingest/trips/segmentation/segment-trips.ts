@@ -228,8 +228,12 @@ export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   const trips: Trip[] = [];
   const place = placeOf(reading);
   const last = state.lastMicroseconds;
-  if (last !== null && reading.timeMicroseconds - last > maxGapMicroseconds) crossGap(state, reading, last, trips);
-  if (state.gap) inferTrip(state, reading, place, trips);
+  if (last !== null && reading.timeMicroseconds - last > maxGapMicroseconds) {
+    // A gap that still waits for a position is decided before the next one replaces it.
+    inferTrip(state, reading, undefined, trips);
+    crossGap(state, reading, last, trips);
+  }
+  inferTrip(state, reading, place, trips);
 
   const turnsOn = reading.ignition === true && state.ignition !== true;
   learn(state, reading);
