@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -16,7 +17,8 @@ export async function writeArchive<Result>(
   path: string,
   write: (archive: ArchiveWriter) => Promise<Result>,
 ): Promise<Result> {
-  const unfinished = `${path}.unfinished`;
+  // Another backup may be writing to the same path.
+  const unfinished = `${path}.${randomUUID()}.unfinished`;
   const tar = pack();
   const written = pipeline(tar, createWriteStream(unfinished, { mode: 0o600, flush: true }));
   const add = (name: string, content: Buffer) =>

@@ -272,6 +272,22 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     await expect(restoreBackup(config, nowhere, file, 'another passphrase')).rejects.toThrow('wrong passphrase');
   });
 
+  it('is whole when another one is written to the same file meanwhile', async () => {
+    const path = join(directory, 'twice.backup');
+    const content = Buffer.alloc(100_000, 'rows');
+    const contents = async () => {
+      const names: string[] = [];
+      for await (const { name } of readArchive(path)) names.push(name);
+      return names;
+    };
+    await writeArchive(path, async (archive) => {
+      await archive.add('first', content);
+      await writeArchive(path, (another) => another.add('second', content));
+      expect(await contents()).toEqual(['second']);
+    });
+    expect(await contents()).toEqual(['first']);
+  });
+
   it('names the file and the place where it is damaged or cut off', async () => {
     const content = await readFile(file);
     const refusalOf = async (path: string): Promise<string> => {
