@@ -75,6 +75,16 @@ describe('an I/O element', () => {
     });
   });
 
+  it.each([
+    ['fmb', '003a', 'engine_oil_temperature', { '82': '130', d7: '215', d8: '-40', ff: '-1' }],
+    ['fmx6', '007f', 'fms_coolant_temperature', { '82': '130', d2: '210', d8: '-40', ff: '-1' }],
+    ['fmb', '0020', 'coolant_temperature', { '7f': '127', '80': '-128', ff: '-1' }],
+  ] as const)('of a byte keeps temperatures up to the maximum of the element: %s %s', (family, id, name, values) => {
+    for (const [raw, value] of Object.entries(values)) {
+      expect(canOf(recordOf([[`${id}${raw}`]]), family)).toEqual({ [name]: value });
+    }
+  });
+
   it('of 1, 2 or 4 bytes in hexadecimal keeps its leading zeros', () => {
     const data = recordOf([['007b05'], ['007c0006'], ['00930000000a']]);
     const values = { control_state_flags: '05', agricultural_machinery_flags: '0006', driver_1_id_high: '0000000a' };

@@ -148,12 +148,14 @@ function readNumber(draft: Draft, { cursor, properties, absentValues }: Decoding
   else if (property.type === 'hex') store(draft, property, raw.toString(16).padStart(2 * length, '0'));
   else if (property.type === 'flag') storeFlag(draft, property, raw);
   else {
-    const value = measure(property, property.signed ? toSigned(raw, length) : raw, absentValues);
+    const value = measure(property, property.signed ? toSigned(raw, length, property) : raw, absentValues);
     if (value !== undefined) store(draft, property, value);
   }
 }
 
-function toSigned(raw: number, length: 1 | 2 | 4): number {
+function toSigned(raw: number, length: 1 | 2 | 4, { max = 0 }: Property): number {
+  // Temperatures from -40 to 215 °C need all values of a byte, so only those above the maximum are negative.
+  if (length === 1 && raw <= max) return raw;
   const shift = 32 - 8 * length;
   return (raw << shift) >> shift;
 }
