@@ -131,6 +131,20 @@ describe('odograph import', () => {
     ]);
   });
 
+  it('takes the columns that are mapped, whatever others are named, and requires all of them', async () => {
+    const path = await writeHistory(
+      'mapped.csv',
+      'time,latitude,fixtime,lat,longitude\n2024-06-01T00:00:00Z,1,2024-05-01T08:00:00Z,48.5,2.5\n',
+    );
+    await expect(importFile(path, '--vehicle', vehicle.id, '--map', 'time=fixtime,speed=knots')).rejects.toThrow(
+      'no column is named knots',
+    );
+    await importFile(path, '--vehicle', vehicle.id, '--map', 'time=fixtime,latitude=lat');
+    expect(await historyOf(vehicle, 1)).toMatchObject([
+      { timestamp: Date.parse('2024-05-01T08:00:00Z') / 1000, location: { latitude: 48.5, longitude: 2.5 } },
+    ]);
+  });
+
   it('reads the tracks of GPX, with speed in m/s', async () => {
     const point = (time: string, latitude: string) =>
       `<trkpt lat="${latitude}" lon="2"><ele>35.5</ele><time>${time}</time><extensions><x:speed>10</x:speed><x:course>90</x:course></extensions></trkpt>`;

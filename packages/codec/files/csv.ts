@@ -16,7 +16,7 @@ const words: Readonly<Record<string, boolean>> = { true: true, false: false, '1'
 export const isKnownField = (name: string): boolean =>
   groupOf.has(name) || ['time', 'vehicle', 'device', 'can', 'sensors'].includes(name) || /^(can|sensors)\./.test(name);
 
-/** Maps columns to fields; a column without an entry maps to the field of the same name. */
+/** Maps columns to fields; a column without an entry maps to the field of the same name, unless another column does. */
 export type ColumnMap = ReadonlyMap<string, string>;
 
 /** Reads the header of CSV. @throws UnreadableFile */
@@ -33,19 +33,25 @@ export async function readColumns(open: OpenFile, encoding: string): Promise<rea
 
 /**
  * Reads CSV in the format of exports, or from another system with mapped columns.
- * @param onIgnored receives each column without a field
- * @throws UnreadableFile
+ * @param onIgnored receives each column without a field, and of two for the same field the second
+ * @throws UnreadableFile also for a mapped column that is missing
  */
 export async function* readCsv(open: OpenFile, encoding: string, map: ColumnMap, onIgnored: (column: string) => void) {
   const columns = new Map<string, string>();
-  const readHeader = (cells: readonly string[]) =>
-    cells.map((cell) => {
-      const field = map.get(cell) ?? cell;
-      if (!isKnownField(field)) onIgnored(cell);
-      if (!isKnownField(field) || columns.has(field)) return undefined;
+  const mapped = new Set(map.values());
+  const readHeader = (cells: readonly string[]) => {
+    const missing = [...map.keys()].find((column) => !cells.includes(column));
+    if (missing !== undefined) throw new UnreadableFile('INVALID_HEADER', `no column is named ${missing}`);
+    return cells.map((cell) => {
+      const field = map.get(cell) ?? (mapped.has(cell) ? '' : cell);
+      if (!isKnownField(field) || columns.has(field)) {
+        onIgnored(cell);
+        return undefined;
+      }
       columns.set(field, cell);
       return field;
     });
+  };
   const file = await inspectText(open, encoding);
   for await (const { line, record, fault } of rowsOf(file, readHeader)) {
     if (!columns.has('time')) throw new UnreadableFile('NO_TIME', 'no column contains the time');
