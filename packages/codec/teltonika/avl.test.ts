@@ -63,6 +63,7 @@ describe('an I/O element', () => {
     ['a Dallas sensor that is not connected', 'fmb', [[], [], ['004800000bb8']], { error_code: 1 }],
     ['a Dallas sensor beyond its range', 'fmx6', [[], ['0048fd00']], { out_of_range: 1 }],
     ['BLE temperatures 32765 to 32767', 'fmb', [[], ['00197ffd', '001a7ffe', '001b7fff']], { error_code: 3 }],
+    ['BLE temperatures 2000, 3000 and 4000', 'fmx6', [[], ['02bd07d0', '02be0bb8', '02c00fa0']], { error_code: 3 }],
     ['BLE humidities 65535 and 300 %', 'fmb', [[], ['0056ffff', '00680bb8']], { error_code: 2 }],
     ['a humidity of 101.6 %', 'fmb', [[], ['005603f8']], { out_of_range: 1 }],
     ['an EYE sensor that was not found', 'fmb', [['2a34ff'], ['2a307fff']], { out_of_range: 1, error_code: 1 }],
