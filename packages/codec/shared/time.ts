@@ -6,7 +6,8 @@ export function secondsOf(value: unknown): number | undefined {
   const number = text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : value;
   // UNIX seconds reach 100,000,000,000 in the year 5138; milliseconds passed it in 1973.
   if (typeof number === 'number') return number >= 1e11 ? number / 1000 : number;
-  if (text === undefined) return undefined;
+  // Date.parse would take 10/03/2024+01:00 for 3 October.
+  if (text === undefined || !/^\d{4}-/.test(text)) return undefined;
   // Devices report times without a zone in UTC.
   const isZoned = /(Z|[+-]\d\d:?\d\d)$/i.test(text);
   const milliseconds = Date.parse(isZoned ? text : `${text.replace(' ', 'T')}Z`);
