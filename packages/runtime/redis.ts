@@ -70,6 +70,16 @@ export function connectRedis(urls: string, logger: Logger, options: Partial<type
 /** Tells whether a client is that of a cluster. */
 export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster;
 
+/**
+ * Returns the connection on which the client of a cluster receives messages; undefined without one, and for other clients.
+ * The client replaces it when it ends, and has no event for that.
+ */
+export function subscriptionOf(redis: Redis): Server | undefined {
+  if (!isCluster(redis)) return undefined;
+  const subscriber = Reflect.get(redis, 'subscriber') as { getInstance(): Server | null };
+  return subscriber.getInstance() ?? undefined;
+}
+
 /** Lists the servers that a client writes to: the primaries of a cluster, or the one server. */
 export const primariesOf = (redis: Redis): Server[] => (isCluster(redis) ? redis.nodes('master') : [redis]);
 

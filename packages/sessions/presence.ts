@@ -9,7 +9,14 @@ import {
   type SessionMessage,
 } from '@odograph/contracts/presence';
 import type { Logger } from '@odograph/runtime/logger';
-import { connectRedis, isCluster, neverRepeated, type Redis } from '@odograph/runtime/redis';
+import {
+  connectRedis,
+  isCluster,
+  neverRepeated,
+  type Redis,
+  type Server,
+  subscriptionOf,
+} from '@odograph/runtime/redis';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
 const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
@@ -161,8 +168,11 @@ export interface ChannelReceiver {
 export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
   const { subscriber, channel } = receiver;
   let retry: NodeJS.Timeout | undefined;
+  let connection: Server | undefined;
   const subscribe = async (): Promise<void> => {
     clearTimeout(retry);
+    connection?.off('end', onReady);
+    connection = subscriptionOf(subscriber)?.once('end', onReady);
     try {
       await subscriber.subscribe(channel);
       await receiver.onSubscribed?.();
@@ -189,6 +199,7 @@ export function receiveChannel(receiver: ChannelReceiver): () => Promise<void> {
   if (subscriber.status === 'ready') onReady();
   return async () => {
     clearTimeout(retry);
+    connection?.off('end', onReady);
     subscriber.off('ready', onReady);
     subscriber.off('message', onMessage);
     if (subscriber.status === 'ready') await subscriber.unsubscribe(channel);

@@ -22,10 +22,10 @@ export interface OwnRedis {
   remove(): Promise<void>;
 }
 
-/** Starts a durable Redis server for one test. */
-export async function startOwnRedis(): Promise<OwnRedis> {
+/** Starts a durable Redis server for one test. @param settings further ones, as parameters of the program */
+export async function startOwnRedis(settings: readonly string[] = []): Promise<OwnRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
-  let server: RedisServer | undefined = await spawnRedis(directory);
+  let server: RedisServer | undefined = await spawnRedis(directory, undefined, settings);
   const { url, port } = server;
   const kill = async (): Promise<void> => {
     await server?.end('SIGKILL');
@@ -35,7 +35,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     url,
     kill,
     async restart() {
-      server = await spawnRedis(directory, port);
+      server = await spawnRedis(directory, port, settings);
     },
     async remove() {
       await kill();

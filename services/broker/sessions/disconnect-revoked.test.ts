@@ -6,7 +6,9 @@ import type { Http } from '@odograph/http/http';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { Service } from '@odograph/runtime/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
 import { hasRedisServer } from '@odograph/testkit/programs';
 import { usePlatform } from '@odograph/testkit/scopes';
 import { afterEachStatement, type StatementText } from '@odograph/testkit/statements';
@@ -80,6 +82,33 @@ it.skipIf(!hasRedisServer)('closes a session whose secret was replaced while Red
   await second.stop();
   await own.remove();
 });
+
+it.skipIf(!hasRedisServer)(
+  'closes a session whose secret was replaced while a cluster had no subscription',
+  async () => {
+    const own = await startOwnRedis([
+      ...['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
+      ...['--cluster-port', String(await freePort())],
+    ]);
+    const redis = await openRedis(own.url);
+    await redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await eventually(async () => expect(await redis.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'));
+    const second = await startTestPlatform([brokerService], { REDIS_URL: own.url.replace('redis:', 'redis+cluster:') });
+    const identity = await createDevice(second.db);
+    const device = await connectDevice(second.mqttUrl, identity);
+    await second.db
+      .updateTable('device')
+      .set({ secret_sha256: hashSecret('another') })
+      .where('id', '=', identity.deviceId)
+      .execute();
+    const channel = deviceRevokedChannel(second.config.QUEUE_PREFIX);
+    await redis.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').publish(channel, identity.deviceId).exec();
+    await closed(device);
+    await second.stop();
+    redis.disconnect();
+    await own.remove();
+  },
+);
 
 describe('while two secrets overlap', () => {
   it('accepts the previous one until the new one is used', async () => {
