@@ -144,6 +144,25 @@ describe('an archive', () => {
     for (const file of readdirSync(directory)) expect((await restore(join(directory, file))).restored).toBe(0);
   });
 
+  it('blocks no uploads while a restored week waits for its compression', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded engine has one session');
+    await archive(openStore(directory, { AWS_REGION: '' }));
+    const [file = ''] = readdirSync(directory);
+    const [restoring] = await db.transaction().execute(async (compression) => {
+      await sql`select pg_advisory_xact_lock(${oldReadingsLock})`.execute(compression);
+      await sql`lock table reading in exclusive mode`.execute(compression);
+      const restored = restore(join(directory, file));
+      await waitForLock(compression);
+      // As a change of a link does, for which all uploads would wait.
+      await db.transaction().execute(async (change) => {
+        await sql`set local lock_timeout = '1s'`.execute(change);
+        await sql`select raise_ingest_barrier()`.execute(change);
+      });
+      return [restored];
+    });
+    expect((await restoring)?.restored).toBeGreaterThan(0);
+  });
+
   it('refuses other Parquet files and damaged ones', async () => {
     const path = join(directory, 'other.parquet');
     await writeFile(path, 'PAR1');

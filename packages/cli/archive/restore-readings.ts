@@ -1,4 +1,5 @@
 import { openConnection } from '@odograph/database/database';
+import { oldReadingsLock } from '@odograph/database/ingest-barrier';
 import type { Client } from 'pg';
 import { type Cell, openArchive, verifyArchive } from './parquet.ts';
 
@@ -45,6 +46,8 @@ async function insert(
   );
   await client.query('begin');
   try {
+    // First: a wait for a chunk that is being compressed would hold the barrier and the locks of the vehicles for minutes.
+    await client.query('select pg_advisory_xact_lock_shared($1)', [oldReadingsLock]);
     await client.query('select share_ingest_barrier()');
     const vehicleIds = rows.map((row) => Number(row[names.indexOf('vehicle_id')]));
     await client.query(
