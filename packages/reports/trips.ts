@@ -70,7 +70,10 @@ export function selectDayTotals(scope: ReportScope): RawBuilder<object> {
     group by day.date, "dayHours" order by day.date`;
 }
 
-/** Selects stops that begin in the interval. A stop lasts from the end of a trip to the start of the next one, if any. */
+/**
+ * Selects stops that begin in the interval. A stop lasts from the end of a trip to the start of the next one, if any. A trip
+ * that is inferred across silence begins where the trip before it ends, without a stop.
+ */
 function selectStops(scope: ReportScope): RawBuilder<unknown> {
   return sql`select ${vehicleColumns}, stop.started_at, stop.ended_at, ${dateOf(sql`stop.started_at`, scope)} as date,
       extract(epoch from stop.ended_at - stop.started_at)::float8 / 60 as minutes, stop.latitude, stop.longitude
@@ -79,7 +82,7 @@ function selectStops(scope: ReportScope): RawBuilder<unknown> {
         (select min(next.started_at) from trip as next where next.vehicle_id = trip.vehicle_id
           and next.started_at >= trip.ended_at) as ended_at
       from trip where trip.vehicle_id = vehicle.id and ${tripIsOver} and ${isWithin(sql`trip.ended_at`, scope)}) as stop
-    where ${isReported(scope)}`;
+    where ${isReported(scope)} and stop.ended_at is distinct from stop.started_at`;
 }
 
 /** Selects the rows of the stop report. */

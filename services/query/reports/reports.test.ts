@@ -250,6 +250,15 @@ describe('the other reports', () => {
     expect(body.vehicles).toMatchObject([{ stops: 2, stoppedHours: 1.5 }]);
   });
 
+  it('list no stop where a trip that is inferred across silence continues another', async () => {
+    await trip('2025-03-01T08:00:00Z', 30);
+    await trip('2025-03-01T08:30:00Z', 90, { inferred: true });
+    await trip('2025-03-01T10:00:00Z', 30);
+    const { body } = await client.get(path('stops', march));
+    expect(body.rows).toMatchObject([{ startedAt: '2025-03-01T10:30:00.000Z' }]);
+    expect(body.vehicles).toMatchObject([{ stops: 1, stoppedHours: 0 }]);
+  });
+
   it('count booked hours only within the interval, and include vehicles without bookings', async () => {
     const idle = await createUnlinkedVehicle(platform.db, application);
     await book('alice', '2025-02-28T12:00:00Z', '2025-03-01T12:00:00Z');
