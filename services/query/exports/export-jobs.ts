@@ -98,9 +98,9 @@ const callerOf = ({ applicationId, userId }: ExportJob): Caller => ({
   ...(userId !== undefined && { userId }),
 });
 
-/** Opens the export of a job from its start. */
-export function openExport(job: ExportJob, addresses?: Addresses): Export {
-  return new Export(callerOf(job), job, job.vehicleId, addresses);
+/** Opens the export of a job from its start. @param vehicleIds limits it to these vehicles */
+export function openExport(job: ExportJob, addresses?: Addresses, vehicleIds?: readonly number[]): Export {
+  return new Export(callerOf(job), job, job.vehicleId, addresses, vehicleIds);
 }
 
 const progressOf = ({ progress }: Pick<TypedJob<'exports'>, 'progress'>): ExportProgress => ({

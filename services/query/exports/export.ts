@@ -74,14 +74,21 @@ export class Export {
 
   /**
    * @param addresses required if the query requests addresses; not needed to describe the export
+   * @param vehicleIds limits the export to these vehicles
    * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL
    */
-  constructor(caller: Caller, query: ExportQuery, vehicleId?: number, addresses?: Addresses) {
+  constructor(
+    caller: Caller,
+    query: ExportQuery,
+    vehicleId?: number,
+    addresses?: Addresses,
+    vehicleIds?: readonly number[],
+  ) {
     const { of = 'readings', format, group } = query;
     const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
     if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
     const filters = { ...(vehicleId !== undefined && { vehicleId }), ...(group !== undefined && { group }) };
-    this.scope = { of, caller, from, until, ...filters };
+    this.scope = { of, caller, from, until, vehicleIds, ...filters };
     this.mediaType = mediaTypes[format];
     const days = [from, until].map((moment) => isoMicroseconds(moment).slice(0, 10));
     this.fileName = `${vehicleId ?? 'vehicles'}-${of}-${days.join('-')}.${format}`;

@@ -11,6 +11,7 @@ import {
   createOperator,
   createUser,
   createVehicle,
+  grantVehicle,
   type TestApplication,
   updateVehicle,
 } from '@odograph/testkit/fixtures';
@@ -135,6 +136,23 @@ describe('an export job', () => {
         expect([again.status, again.body.error]).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
       });
       expect((await client.get('/v1/x/exports')).body.exports).toEqual([]);
+    },
+  );
+
+  it.skipIf(!inject('isNativeDatabase'))(
+    'contains no vehicle that its user may see only since it runs, and may not see later',
+    async () => {
+      const user = await createUser(platform.db, application, { vehicleIds: [vehicleId] });
+      const at = platform.as(user.token);
+      const later = await createFilledVehicle(application, 5);
+      const created = await platform.db.transaction().execute(async (holder) => {
+        await sql`lock table vehicle_latest in access exclusive mode`.execute(holder);
+        const { body } = await at.post('/v1/x/exports', request);
+        await waitForLock(holder);
+        await grantVehicle(platform.db, user.id, later, 'viewer');
+        return body;
+      });
+      expect(await ended(created, at)).toMatchObject({ state: 'DONE', rows: count });
     },
   );
 

@@ -17,6 +17,8 @@ export interface ExportScope {
   readonly of: ExportSubject;
   readonly caller: Caller;
   readonly vehicleId?: number;
+  /** Only these vehicles. */
+  readonly vehicleIds?: readonly number[] | undefined;
   /** Only vehicles of this group. */
   readonly group?: string;
   readonly from: Microseconds;
@@ -35,10 +37,11 @@ function vehiclesOf(scope: ExportScope): RawBuilder<unknown> {
 }
 
 /** SQL on the table `vehicle` that is true for the vehicles that an export may contain. */
-export function isExported({ caller, vehicleId, group }: Pick<ExportScope, 'caller' | 'vehicleId' | 'group'>) {
+export function isExported({ caller, vehicleId, vehicleIds, group }: Omit<ExportScope, 'of' | 'from' | 'until'>) {
   const isOne = vehicleId === undefined ? sql`` : sql`and vehicle.id = ${vehicleId}`;
+  const isGiven = vehicleIds === undefined ? sql`` : sql`and vehicle.id = any(${[...vehicleIds]}::integer[])`;
   const isInGroup = group === undefined ? sql`` : sql`and ${inGroups([group])}`;
-  return sql<boolean>`(${accessibleTo(caller)} ${isOne} ${isInGroup})`;
+  return sql<boolean>`(${accessibleTo(caller)} ${isOne} ${isGiven} ${isInGroup})`;
 }
 
 /** Finds the next vehicles of an export, in the order of their ids, from an id on. */

@@ -80,8 +80,9 @@ async function fill(
   draft: ExportDraft,
   signal: AbortSignal,
 ): Promise<void> {
-  const one = openExport(job.data, addresses);
-  const coverage = await findCoverage(db, one.scope, job.data);
+  const coverage = await findCoverage(db, openExport(job.data).scope, job.data);
+  // A vehicle that the caller sees only from now on would be in the file, but not in what decides on its deletion.
+  const one = openExport(job.data, addresses, coverage.vehicleIds);
   const vehicles = Math.max(1, await countVehicles(db, one.scope));
   const describe = (share: number): ExportProgress => ({
     rows: one.rows,
