@@ -41,6 +41,7 @@ class DatabaseDraft {
   readonly #messages = new Map<number, CanMessage | undefined>();
   readonly #signals = new Map<CanMessage, Map<string, CanSignal>>();
   readonly #tables = new Map<string, CanSignal['labels']>();
+  readonly #leftOut = new Set<CanSignal>();
   /** Of the signals that follow; undefined after a faulty one, whose signals are left out with it. */
   #message: CanMessage | undefined;
   #isAfterMessage = false;
@@ -58,10 +59,19 @@ class DatabaseDraft {
     }
   }
 
-  /** Leaves out a signal whose layout is unknown because of a faulty statement. */
-  leaveOut({ id, signal }: SignalTarget): void {
+  /** Marks a signal to be left out, because a statement about its layout is at fault. */
+  leaveOut({ id, signal: name }: SignalTarget): void {
     const message = this.#messages.get(id);
-    if (message) message.signals = message.signals.filter(({ name }) => name !== signal);
+    const signal = message && this.#signals.get(message)?.get(name);
+    if (signal) this.#leftOut.add(signal);
+  }
+
+  /** Removes the marked signals from their messages, all at once: a file may mark thousands of one message. */
+  removeLeftOut(): void {
+    if (this.#leftOut.size === 0) return;
+    for (const message of this.database.messages) {
+      message.signals = message.signals.filter((signal) => !this.#leftOut.has(signal));
+    }
   }
 
   /** @returns undefined for the message without a meaning @throws StatementFault for an unknown one */
@@ -272,6 +282,7 @@ function applyMultiplexing(draft: DatabaseDraft, statements: readonly Statement[
     if (statement.kind !== 'selection') continue;
     if (!draft.attempt(() => select(draft, statement))) draft.leaveOut(statement.target);
   }
+  draft.removeLeftOut();
   for (const message of draft.database.messages) {
     // Three tell whether there is one besides a signal, and only one.
     const multiplexers = message.signals.filter(({ isMultiplexer }) => isMultiplexer).slice(0, 3);
