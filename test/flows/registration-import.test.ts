@@ -148,9 +148,12 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     const file = await fileWith('once.csv', 'plate,model\nRE-001-RA,A\n');
     expect((await runImport(file)).summary).toMatchObject({ resumedAt: 0, changed: 1, unchanged: 0 });
     await runImport(await fileWith('other.csv', 'plate,model\nRE-001-RA,B\n'));
-    expect((await runImport(file)).summary).toMatchObject({ resumedAt: 1, changed: 1 });
+    const repeated = await runImport(file);
+    expect(repeated.summary).toMatchObject({ resumedAt: 1, changed: 1 });
+    expect(repeated.stderr).toContain('nothing was imported, because all of it was before; --again');
     expect((await recordOf('RE-001-RA')).certificate.model).toBe('B');
-    expect((await runImport(file, '--again')).summary).toMatchObject({ resumedAt: 0, changed: 1, unchanged: 0 });
+    const again = await runImport(file, '--again');
+    expect(again).toMatchObject({ stderr: '', summary: { resumedAt: 0, changed: 1, unchanged: 0 } });
     expect((await recordOf('RE-001-RA')).certificate.model).toBe('A');
     const same = await runImport(await fileWith('same.csv', 'plate;model\nRE-001-RA;A\n'));
     expect(same.summary).toMatchObject({ changed: 0, unchanged: 1 });

@@ -75,6 +75,9 @@ export const registrationCommands = [
       for (const { line, field, message } of summary.faults) {
         process.stderr.write(`${path}:${line}: ${field === '' ? 'the row' : field} ${message}\n`);
       }
+      if (summary.rows > 0 && summary.resumedAt === summary.rows) {
+        process.stderr.write(`${path}: nothing was imported, because all of it was before; --again imports it anew\n`);
+      }
       if (summary.bad > 0) process.exitCode = 1;
       return { file: path, ...summary };
     },
