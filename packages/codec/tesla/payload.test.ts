@@ -83,6 +83,12 @@ describe('a payload of fleet-telemetry in protobuf', () => {
     expect(() => decodePayload(Buffer.from(bytes, 'hex'))).toThrow(InvalidMessage);
   });
 
+  it('is refused beyond the size of an upload, before it is decoded', () => {
+    const padded = (size: number) => Buffer.alloc(size, Buffer.from('7800', 'hex'));
+    expect(decodePayload(padded(256 * 1024))).toEqual({ data: [], isResend: false });
+    expect(() => decodePayload(padded(256 * 1024 + 2))).toThrow('body must have at most 262144 bytes');
+  });
+
   it('keeps fields and values that a later version adds, by their numbers', () => {
     const later = Buffer.from('0a080890031203b80607', 'hex');
     expect(decodePayload(later)).toEqual({ data: [{ key: 'Field400', value: { value103: '7' } }], isResend: false });

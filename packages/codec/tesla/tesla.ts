@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { maximumPacketBytes } from '@odograph/contracts/telemetry';
 import {
   addFields,
   completeReading,
@@ -169,9 +170,12 @@ function convertTimestamp(bytes: Buffer): string | undefined {
 /**
  * Decodes a Payload of vehicle_data.proto to the JSON that fleet-telemetry itself sends with `transmit_decoded_records`.
  * Fields and values of later versions keep their numbers as names.
- * @throws InvalidMessage for other bytes
+ * @throws InvalidMessage for other bytes, and for more than an upload may have
  */
 export function decodePayload(bytes: Buffer): Record<string, unknown> {
+  // As JSON it would be too large for an upload, after seconds of decoding and a hundred times its size in memory.
+  if (bytes.length > maximumPacketBytes)
+    throw new InvalidMessage('body', `must have at most ${maximumPacketBytes} bytes`);
   const data: unknown[] = [];
   const record: Record<string, unknown> = { data, isResend: false };
   for (const { number, value } of readFields(bytes)) {
