@@ -203,29 +203,6 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     }
   });
 
-  it('brings the shipped device models of this version into a database that was migrated before', async () => {
-    const [older, target] = [await createOwnDatabase('older'), await createOwnDatabase('target')];
-    const modelsOf = async (url: string) => {
-      const db = openDatabase({ url, name: 'test', size: 1 });
-      const { rows } = await sql`select id, actions, commands from device_model where shipped order by id`.execute(db);
-      await db.destroy();
-      return rows;
-    };
-    try {
-      const shipped = await modelsOf(target.url);
-      await sqlOn(older.url, `update device_model set actions = '{}', commands = '{}' where shipped`);
-      await sqlOn(older.url, `update migration set name = 'device_models_0' where name like 'device_models_%'`);
-      const copy = join(directory, 'models.backup');
-      await createBackup(await testConfig(), { databaseUrl: older.url, redisUrl }, copy, undefined);
-      const { applied } = await restoreBackup(await testConfig(), { databaseUrl: target.url }, copy, undefined);
-      expect(applied).toEqual([expect.stringMatching(/^device_models_/)]);
-      expect(await modelsOf(target.url)).toEqual(shipped);
-    } finally {
-      await older.drop();
-      await target.drop();
-    }
-  });
-
   it('says when its keys do not decrypt everything', async () => {
     const database = await createOwnDatabase('backupkeys');
     const db = openDatabase({ url: database.url, name: 'test', size: 1 });

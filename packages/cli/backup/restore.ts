@@ -21,7 +21,7 @@ import type { Engines } from '../installation/engines.ts';
 import { type ArchiveEntry, readArchive } from './archive.ts';
 import { describeAudit, describeQueued, plainSettings, summarizeChain } from './backup.ts';
 import { decryptSecrets, EncryptedSecrets, Manifest, schemaOf } from './manifest.ts';
-import { countRows, listTables, loadPart, writeSequences } from './tables.ts';
+import { countRows, listTables, loadPart, readSequences, writeSequences } from './tables.ts';
 
 /** Tables that an installation fills by its use; rows in one of them mean that it is not empty. */
 const usedTables = ['application', 'vehicle', 'device', 'reading', 'quarantine', 'audit'];
@@ -44,22 +44,35 @@ async function checkUnused(client: Client): Promise<void> {
   }
 }
 
-/** Migrates an empty database to the schema of a backup. @throws Error when its schema differs */
-async function migrateToBackup(url: string, client: Client, manifest: Manifest): Promise<void> {
-  await migrate(url, { only: manifest.migrations.map(({ name }) => name) }).catch((cause: unknown) => {
+/**
+ * Migrates an empty database to the schema of a backup.
+ * @returns the manifest without what is not of the platform
+ * @throws Error when its schema differs
+ */
+async function migrateToBackup(url: string, client: Client, whole: Manifest): Promise<Manifest> {
+  const migrations = whole.migrations.map(({ name }) => name);
+  await migrate(url, { only: migrations }).catch((cause: unknown) => {
     if (!(cause instanceof UnsupportedDatabase)) throw cause;
     const advice = 'restore into a new database, which is migrated after it';
-    throw new Error(`the database is not at schema ${schemaOf(manifest)}, as the backup is: ${advice}`, { cause });
+    throw new Error(`the database is not at schema ${schemaOf(whole)}, as the backup is: ${advice}`, { cause });
   });
   const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from migration');
   const hashes = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
-  const tables = await listTables(client);
+  const [tables, sequences] = [await listTables(client), await readSequences(client)];
+  const isIn = (known: readonly { name: string }[]) => (given: { name: string }) =>
+    known.some(({ name }) => name === given.name);
+  const manifest = {
+    ...whole,
+    tables: whole.tables.filter(isIn(tables)),
+    sequences: whole.sequences.filter(isIn(sequences)),
+  };
   const described = manifest.tables.map(({ name, columns }) => ({ name, columns }));
   const isSame = ({ name, sha256 }: { name: string; sha256: string }) => hashes.get(name) === sha256;
   const isWhole = manifest.migrations.filter(({ name }) => isNumbered(name)).every(isSame);
   if (!isWhole || !isDeepStrictEqual(tables, described)) {
     throw new Error('the backup is from before 0.1.0, which cannot be restored by this version');
   }
+  return manifest;
 }
 
 /**
@@ -83,15 +96,15 @@ async function verifyRestored(client: Client, db: Database, manifest: Manifest):
 async function restoreDatabase(
   url: string,
   file: string,
-  manifest: Manifest,
-): Promise<{ audit: Manifest['audit']; applied: string[] }> {
+  whole: Manifest,
+): Promise<{ manifest: Manifest; audit: Manifest['audit']; applied: string[] }> {
   const { client, db } = await openConnection(url, 'restore');
   try {
     await checkUnused(client);
-    await migrateToBackup(url, client, manifest);
+    const manifest = await migrateToBackup(url, client, whole);
     const audit = await loadTables(client, db, file, manifest);
     const applied = await migrate(url);
-    return { audit, applied };
+    return { manifest, audit, applied };
   } finally {
     await client.end();
   }
@@ -178,6 +191,8 @@ interface RestoreReport {
   /** Migrations from the schema of the backup to that of this version. */
   applied: string[];
   rows: number;
+  /** Tables of the backup that are not of the platform. */
+  leftOut: string[];
   audit: string;
   isAuditIntact: boolean;
   keys: string;
@@ -197,13 +212,14 @@ export async function restoreBackup(
   file: string,
   passphrase: string | undefined,
 ): Promise<RestoreReport> {
-  const { manifest, keys } = await inspectBackup(file);
+  const { manifest: whole, keys } = await inspectBackup(file);
   const secrets = keys !== undefined && passphrase !== undefined ? decryptSecrets(keys, passphrase) : undefined;
-  const { audit, applied } = await restoreDatabase(engines.databaseUrl, file, manifest);
+  const { manifest, audit, applied } = await restoreDatabase(engines.databaseUrl, file, whole);
   const withoutKeys = keys === undefined ? 'not in the backup' : 'not restored: give --passphrase-file';
   return {
     ...{ createdAt: manifest.createdAt, version: manifest.version, schema: schemaOf(manifest), applied },
     rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
+    leftOut: whole.tables.filter((table) => !manifest.tables.includes(table)).map(({ name }) => name),
     audit: describeAudit(audit),
     isAuditIntact: audit.every(({ fault }) => fault === null),
     keys: secrets === undefined ? withoutKeys : await installSecrets(config, secrets),
