@@ -183,6 +183,24 @@ describe('odograph import', () => {
     });
   });
 
+  it("stores Traccar's positions without a fix at their device time, without the place that they repeat", async () => {
+    const [day, place] = ['2024-05-01', '48.1,2.1,35,10,90'];
+    const lines = [
+      'id,deviceId,serverTime,deviceTime,fixTime,valid,latitude,longitude,altitude,speed,course,attributes',
+      `1,${vehicle.deviceId},${day} 07:00:01,${day} 07:00:00,1970-01-01 00:00:00,f,0,0,0,0,0,"{""ignition"":false}"`,
+      `2,${vehicle.deviceId},${day} 08:00:01,${day} 08:00:00,${day} 07:59:59,t,${place},"{""ignition"":true}"`,
+      `3,${vehicle.deviceId},${day} 09:00:01,${day} 09:00:00,${day} 07:59:59,t,${place},"{""ignition"":false}"`,
+    ];
+    const path = await writeHistory('without-fix.csv', lines.join('\n'));
+    expect(await importFile(path, '--format', 'traccar')).toMatchObject({ accepted: 3, faults: 0 });
+    const at = (time: string) => Date.parse(`${day}T${time}Z`) / 1000;
+    const [before, fix, after] = await historyOf(vehicle, 3);
+    expect(before).toMatchObject({ timestamp: at('07:00:00'), status: { ignition: false } });
+    expect(fix).toMatchObject({ timestamp: at('07:59:59'), status: { ignition: true }, location: { latitude: 48.1 } });
+    expect(after).toMatchObject({ timestamp: at('09:00:00'), status: { ignition: false } });
+    for (const one of [before, after]) expect(one).not.toHaveProperty('location');
+  });
+
   it('continues where it was interrupted, or starts over with other options or for another server', async () => {
     const path = await writeHistory('interrupted.ndjson', 'its size and time identify it');
     const apiOf = (url: string) => createAdminApi(url, async () => ({ authorization: `Bearer ${testAdminToken}` }));

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { HistoryRow } from '@odograph/codec/files/history-rows';
 import { inspectText, rowsOf } from '@odograph/codec/files/text-rows';
+import { secondsOf } from '@odograph/codec/shared/time';
 import { sourceFormats } from '@odograph/codec/uploads';
 import { openFile } from './row-file.ts';
 
@@ -26,8 +27,9 @@ const numbers: ReadonlySet<string> = new Set(['latitude', 'longitude', 'altitude
 export async function* readTraccar(path: string): AsyncGenerator<HistoryRow> {
   if (/\.(csv|txt)$/i.test(path)) {
     const file = await inspectText(openFile(path), 'utf-8');
+    const toRow = createRowReader(new Map());
     for await (const { line, record, fault } of rowsOf(file, (cells) => cells.map((cell) => cell.toLowerCase()))) {
-      if (fault === undefined) yield toRow(line, record as Cells, new Map());
+      if (fault === undefined) yield toRow(line, record as Cells);
       else yield { line, fault: { column: '', message: fault } };
     }
     return;
@@ -53,6 +55,7 @@ function openBlock(text: string): Block | undefined {
 /** Reads the blocks of COPY of a dump (PostgreSQL, COPY, "Text Format"). */
 async function* readDump(path: string): AsyncGenerator<HistoryRow> {
   const uniqueIds = new Map<string, string>();
+  const toRow = createRowReader(uniqueIds);
   let block: Block | undefined;
   let line = 0;
   for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -62,7 +65,7 @@ async function* readDump(path: string): AsyncGenerator<HistoryRow> {
       continue;
     }
     const cells = cellsOf(text, block.columns);
-    if (block.isPositions) yield toRow(line, cells, uniqueIds);
+    if (block.isPositions) yield toRow(line, cells);
     else uniqueIds.set(cells['id'] ?? '', cells['uniqueid'] ?? '');
   }
 }
@@ -79,9 +82,33 @@ function cellsOf(text: string, columns: readonly string[]): Cells {
   );
 }
 
-function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string>): HistoryRow {
+/** Before the time of any fix: Traccar gives positions 1970 until the first one. */
+const noFixUntilSeconds = 86_400 * 365;
+
+/**
+ * Creates a function that finds positions without a fix, which the table does not mark: they repeat time and place of the
+ * last fix, or have 1970, and only their device time is their own.
+ */
+function createOutdatedCheck(): (cells: Cells) => boolean {
+  const lastFixes = new Map<string, string>();
+  return ({ deviceid = '', fixtime = '', devicetime = fixtime, latitude, longitude }) => {
+    const fix = JSON.stringify([fixtime, latitude, longitude]);
+    const isRepeated = lastFixes.get(deviceid) === fix;
+    lastFixes.set(deviceid, fix);
+    const fixSeconds = secondsOf(fixtime);
+    const isWithoutFix = isRepeated || (fixSeconds !== undefined && fixSeconds < noFixUntilSeconds);
+    return isWithoutFix && devicetime !== fixtime;
+  };
+}
+
+function createRowReader(uniqueIds: ReadonlyMap<string, string>): (line: number, cells: Cells) => HistoryRow {
+  const isOutdated = createOutdatedCheck();
+  return (line, cells) => toRow(line, cells, uniqueIds, isOutdated(cells));
+}
+
+function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string>, isOutdated: boolean): HistoryRow {
   const { deviceid = '', attributes, valid, outdated, id: _id, network: _network, ...others } = cells;
-  const position: Record<string, unknown> = {};
+  const position: Record<string, unknown> = isOutdated ? { outdated: true } : {};
   for (const [name, cell] of Object.entries(others)) {
     position[members[name] ?? name] = numbers.has(name) ? Number(cell) : cell;
   }
