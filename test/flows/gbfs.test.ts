@@ -133,7 +133,8 @@ describe('the feeds of a system', () => {
     const spot = await createSpot();
     const unplaced = await createSpot({});
     const [near, far] = [await park(), await park({ location: { latitude: 48.9, longitude: 2.4 } })];
-    await park({ status: { ignition: false }, electric: { soc: 50 } });
+    // Devices send 0 for an unknown range.
+    await park({ status: { ignition: false, autonomy: 0 }, electric: { soc: 50 } });
     for (const { id } of [near, far]) await api.post(`/v1/vehicle/${id}/parking`, { parkingId: spot.id });
     const from = new Date(Date.now() + 3_600_000).toISOString();
     const until = new Date(Date.now() + 7_200_000).toISOString();

@@ -80,6 +80,9 @@ const isSilent = (
 const level = sql`coalesce(${number('electric', 'soc')}, ${number('fleet', 'ChargeLevel')}, ${number('fleet', 'fuelRange')},
   case when vehicle.tank_litres > 0 then ${number('fleet', 'fuel')} * 100 / vehicle.tank_litres end)`;
 
+/** Devices send 0 for an unknown range. */
+const range = sql`coalesce(nullif(${number('status', 'autonomy')}, 0), nullif(${number('fleet', 'RemainingRange')}, 0))`;
+
 const defaultMaxAgeMinutes = 25 * 60;
 
 /**
@@ -102,8 +105,7 @@ export async function findVehicles(
       case when state.hidden is null then ${number('location', 'latitude')} end as latitude,
       case when state.hidden is null then ${number('location', 'longitude')} end as longitude,
       case when state.hidden is null then ${level} end as level,
-      case when state.hidden is null then coalesce(${number('status', 'autonomy')}, ${number('fleet', 'RemainingRange')}) end
-        as "rangeKm",
+      case when state.hidden is null then ${range} end as "rangeKm",
       case when state.hidden is null then vehicle_latest.received_at end as "contactAt",
       ${microseconds('rental.ended_at')} as "rentedUntil",
       case when drive.ended_at > coalesce(rental.ended_at, '-infinity') then ${microseconds('drive.ended_at')} end
