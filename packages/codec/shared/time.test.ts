@@ -9,6 +9,8 @@ it('reads ISO 8601 and UNIX time, without a zone in UTC', () => {
     '2024-03-10 12:00:00',
     '2024-03-10 13:00:00 +01:00',
     '2024-03-10T13:00:00+0100',
+    '2024-03-10 12:00:00+00',
+    '2024-03-10T09:00:00.000-03',
   ];
   for (const time of [...texts, noon, noon * 1000, String(noon)]) expect([time, secondsOf(time)]).toEqual([time, noon]);
 });

@@ -8,9 +8,11 @@ export function secondsOf(value: unknown): number | undefined {
   if (typeof number === 'number') return number >= 1e11 ? number / 1000 : number;
   // Date.parse would take 10/03/2024+01:00 for 3 October.
   if (text === undefined || !/^\d{4}-/.test(text)) return undefined;
+  // PostgreSQL writes an offset of whole hours as +01, which Date.parse does not read.
+  const full = text.replace(/(:[\d.]+ ?[+-]\d\d)$/, '$1:00');
   // Devices report times without a zone in UTC.
-  const isZoned = /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-  const milliseconds = Date.parse(isZoned ? text : `${text.replace(' ', 'T')}Z`);
+  const isZoned = /(Z|[+-]\d\d:?\d\d)$/i.test(full);
+  const milliseconds = Date.parse(isZoned ? full : `${full.replace(' ', 'T')}Z`);
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
