@@ -62,6 +62,27 @@ describe('what flespi sends', () => {
     expect(receive('flespi', { ...message, ...alarms }).readings[0]?.alarms).toEqual({ towing: true });
   });
 
+  it.each([
+    ['towing', 'towing'],
+    ['crash', 'crash'],
+    ['gsm.jamming', 'gps_jamming'],
+    ['gnss.jamming', 'gnss_jamming'],
+  ])('raises an alarm of %s by the name of its event before and after flespi shortened it', (name, alarm) => {
+    for (const parameter of [`${name}.event.trigger`, `${name}.event`]) {
+      const [reading] = receive('flespi', { ident: 'a', timestamp: 1, [parameter]: true }).readings;
+      expect(reading).toEqual({ timestamp: 1, alarms: { [alarm]: true }, can: [] });
+    }
+  });
+
+  it.each(['gps', 'gnss'])('takes the mileage that %s measured when the vehicle reports none', (source) => {
+    const measured = { ident: 'a', timestamp: 1, [`${source}.vehicle.mileage`]: 159 };
+    expect(receive('flespi', measured).readings[0]?.status).toEqual({ mileage: 159 });
+    expect(receive('flespi', { ...measured, 'vehicle.mileage': 160 }).readings[0]).toMatchObject({
+      status: { mileage: 160 },
+      can: [{ key: `${source}.vehicle.mileage`, value: '159' }],
+    });
+  });
+
   it('names the message whose device is missing', () => {
     expect(() => receive('flespi', [message, { timestamp: 1 }])).toThrow('message 1: ident must be a text');
   });
