@@ -5,7 +5,7 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Database } from '@odograph/database/database';
 import type { Config } from '@odograph/runtime/config';
-import { openSealer, Sealer } from '@odograph/runtime/sealing';
+import { readEncryptionKeys, Sealer } from '@odograph/runtime/sealing';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Client } from 'pg';
 import Value from 'typebox/value';
@@ -23,7 +23,6 @@ import {
   readSchema,
   removeRows,
   resealValues,
-  sealedPurposes,
   sharedTables,
 } from './tables.ts';
 
@@ -226,11 +225,9 @@ async function requireCounts(
 async function loadRest(
   client: Client,
   files: { directory: string; manifest: MoveManifest },
-  { tables, key, receipt, config }: { tables: ApplicationTable[]; key: string; receipt: string; config: Config },
+  { tables, key, receipt, keys }: { tables: ApplicationTable[]; key: string; receipt: string; keys: readonly string[] },
 ): Promise<void> {
   const { manifest } = files;
-  const sealers = new Map<string, Sealer>();
-  for (const purpose of sealedPurposes) sealers.set(purpose, await openSealer(config, purpose));
   await inTransaction(client, async () => {
     await disableTriggers(client);
     // The application returns to a cell that it had left.
@@ -244,7 +241,7 @@ async function loadRest(
     await renumber(client, manifest);
     await resealValues(client, tables, (purpose) => ({
       from: new Sealer([key], purpose),
-      to: sealers.get(purpose) as Sealer,
+      to: new Sealer(keys, purpose),
     }));
     await client.query('update application_move set receipt = $2 where application_id = $1', [
       manifest.applicationId,
@@ -268,9 +265,12 @@ export interface MoveIn {
 /**
  * Loads an application, which stays inactive. Repeatable, also after an interruption.
  * @returns the receipt, which hand-over requires
- * @throws Error when the files are damaged or do not fit into this cell
+ * @throws Error when the files are damaged or do not fit into this cell, or the encryption keys of this cell are missing
  */
 export async function moveIn(config: Config, databaseUrl: string, { directory, passphrase }: MoveIn): Promise<object> {
+  const keys = await readEncryptionKeys(config);
+  // Under a new key, the platform of this cell could not read the device keys and secrets of the application.
+  if (keys.length === 0) throw new Error('set ENCRYPTION_KEYS, or DATA_DIR, as the platform of this cell has it');
   const manifest = await readManifest(directory);
   const { appId, applicationId, moveId } = manifest;
   const { key, receipt } = decryptSecrets(manifest.secrets, passphrase);
@@ -287,7 +287,7 @@ export async function moveIn(config: Config, databaseUrl: string, { directory, p
     const tables = await listApplicationTables(client, applicationId);
     const readings = tables.find(({ name }) => name === 'reading');
     if (readings) await loadReadings(client, { directory, manifest }, readings);
-    await loadRest(client, { directory, manifest }, { tables, key, receipt, config });
+    await loadRest(client, { directory, manifest }, { tables, key, receipt, keys });
     return { appId, receipt, rows: manifest.tables.reduce((sum, table) => sum + table.rows, 0) };
   } finally {
     await client.end();

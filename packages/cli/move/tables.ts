@@ -153,7 +153,6 @@ const sealedColumns = [
   { table: 'second_factor', column: 'sealed_secret', purpose: 'second factors', context: ['id'] },
 ] as const;
 type SealedPurpose = (typeof sealedColumns)[number]['purpose'];
-export const sealedPurposes: ReadonlySet<SealedPurpose> = new Set(sealedColumns.map(({ purpose }) => purpose));
 
 const contexts: Readonly<Record<SealedPurpose, (id: string, version: number) => string>> = {
   'device keys': deviceKeyContext,
