@@ -51,3 +51,15 @@ it('a backup is restored without tables that others have added to the database',
     await target.drop();
   }
 });
+
+it('a restore gives the database the cell of the backup, whatever cell it was before', async () => {
+  const [source, target] = [await createOwnDatabase('cell0'), await createOwnDatabase('cell5')];
+  try {
+    await query(target.url, 'update installation set cell = 5');
+    await copyDatabase(source.url, target.url);
+    expect(await query(target.url, 'select cell from installation')).toEqual([{ cell: 0 }]);
+  } finally {
+    await source.drop();
+    await target.drop();
+  }
+});

@@ -143,8 +143,9 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
     await client.query(`delete from migration where name like 'device\\_models\\_%' and name <> all ($1)`, [
       manifest.migrations.map(({ name }) => name),
     ]);
-    // A schema from before cells does not have this column.
-    if (cell !== 0) await client.query('update installation set cell = $1', [cell]);
+    // Else, the ids of the restored sequences would be those of another cell.
+    const hasCell = manifest.migrations.some(({ name }) => name === '0012_cells.sql');
+    if (hasCell) await client.query('update installation set cell = $1', [cell]);
     await client.query('update installation set restoring_since = null');
     await client.query('commit');
     return audit;
