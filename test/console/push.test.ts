@@ -1,12 +1,13 @@
 import { createECDH } from 'node:crypto';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
+import { createApplication } from '@odograph/testkit/fixtures';
 import { hasBrowser } from '@odograph/testkit/programs';
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { watchPage } from './browser.fixture.ts';
 import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
-import { openAs } from './fleet.fixture.ts';
+import { createAccount, openAs } from './fleet.fixture.ts';
 
 const path = '/v1/x/notifications';
 const screen = '/integrations/notifications';
@@ -158,6 +159,52 @@ describe.skipIf(!hasBrowser)('push messages', () => {
     const [{ id, channel }] = (await api.get(path)).body.notifications;
     expect(channel).toBe('push');
     await api.delete(`${path}/${id}`);
+    await page.context().close();
+  });
+
+  it('follow the browser although an administrator of another application opens the console first', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const watched = await openNotifications();
+    const { page, worker } = watched;
+    await page.addInitScript(`${permit}; ${subscriptionScript('https://push.example/1')}`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Notify this browser' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Stop notifying this browser' }).waitFor();
+    const [{ id }] = (await api.get(path)).body.notifications;
+    await worker.evaluate(subscriptionScript('https://other.example/2'));
+    const other = { application: await createApplication(setup.platform.db) };
+    const stranger = await createAccount(setup.platform, other, 'administrator');
+    await openAs(setup.platform, watched, '/profile', stranger);
+    await worker.evaluate('renewSubscription()');
+    expect((await api.get(path)).body.notifications).toMatchObject([{ id, target: 'push.example' }]);
+    await openAs(setup.platform, watched, '/profile', await setup.accountOf('administrator'));
+    await worker.evaluate('renewSubscription()');
+    expect((await api.get(path)).body.notifications).toMatchObject([{ id, target: 'other.example' }]);
+    await api.delete(`${path}/${id}`);
+    await page.context().close();
+  });
+
+  it('follow the browser although a later notification has its new subscription already', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { page, worker } = await openNotifications();
+    await page.addInitScript(`${permit}; ${subscriptionScript('https://push.example/1')}`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Notify this browser' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Stop notifying this browser' }).waitFor();
+    await page.evaluate(subscriptionScript('https://other.example/2'));
+    await page.getByRole('button', { name: 'New notification' }).click();
+    await page.getByLabel('Sent by').selectOption('push');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const list = async (): Promise<{ id: string; target: string }[]> => (await api.get(path)).body.notifications;
+    await expect.poll(async () => (await list()).length).toBe(2);
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    await worker.evaluate(subscriptionScript('https://other.example/2'));
+    await worker.evaluate('renewSubscription()');
+    const notifications = await list();
+    expect(notifications.map(({ target }) => target)).toEqual(['other.example', 'other.example']);
+    for (const { id } of notifications) await api.delete(`${path}/${id}`);
     await page.context().close();
   });
 

@@ -49,32 +49,42 @@ async function openLink(url) {
   await (shown ? shown.focus() : clients.openWindow(url));
 }
 
-/** Calls the interface with the session of this browser. @throws Error for a failure other than 404 */
-async function request(path, appId, push) {
+/** Calls the interface with the session of this browser. */
+function request(path, appId, push) {
   const headers = { 'content-type': 'application/json', 'x-application': appId };
-  const response = await fetch(path, { headers, ...(push && { method: 'PUT', body: JSON.stringify({ push }) }) });
-  if (!response.ok && response.status !== 404) throw new Error(`unexpected status ${response.status}`);
-  return response.json();
+  return fetch(path, { headers, ...(push && { method: 'PUT', body: JSON.stringify({ push }) }) });
+}
+
+/** Stores a subscription in a notification. @returns whether it is stored, or the notification deleted */
+async function isStored({ id, appId }, subscription) {
+  const response = await request(`/v1/x/notifications/${id}/push`, appId, subscription);
+  // Other failures, such as UNKNOWN_APPLICATION, depend on who is signed in.
+  return response.ok || (await response.json()).error === 'NOT_FOUND';
 }
 
 /**
  * Stores the renewed subscription in the notifications of this browser, because the previous one no longer works. Fails
- * without the session of an administrator; retried whenever a page of the console opens.
+ * without the session of an administrator of their application; retried whenever a page of the console opens.
  */
 async function renewSubscription() {
   const cache = await caches.open('push');
   const stored = await (await cache.match('/subscription'))?.json();
   if (stored === undefined) return;
-  const { endpoint, notifications } = stored;
+  const { notifications } = stored;
   let subscription = await registration.pushManager.getSubscription();
   if (subscription === null) {
-    const { publicKey } = await request('/v1/x/notifications/push-key', notifications[0].appId);
+    const response = await request('/v1/x/notifications/push-key', notifications[0].appId);
+    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
+    const { publicKey } = await response.json();
     const options = { userVisibleOnly: true, applicationServerKey: publicKey };
     subscription = await registration.pushManager.subscribe(options);
   }
-  if (subscription.endpoint === endpoint) return;
-  for (const { id, appId } of notifications) await request(`/v1/x/notifications/${id}/push`, appId, subscription);
-  await cache.put('/subscription', Response.json({ endpoint: subscription.endpoint, notifications }));
+  const { endpoint } = subscription;
+  if (notifications.every((one) => one.endpoint === endpoint)) return;
+  for (const one of notifications) {
+    if (one.endpoint !== endpoint && (await isStored(one, subscription))) one.endpoint = endpoint;
+  }
+  await cache.put('/subscription', Response.json({ notifications }));
 }
 
 addEventListener('push', (event) => event.waitUntil(showMessage(event.data.json())));

@@ -12,6 +12,8 @@ export function pushSupport(): 'supported' | 'insecure' | 'unsupported' | 'denie
 interface OwnNotification {
   readonly id: string;
   readonly appId: string;
+  /** Of the subscription that the platform has for it. */
+  readonly endpoint: string;
 }
 
 /** Cache that the service worker reads to renew the subscription of these notifications; it has no other storage. */
@@ -58,11 +60,13 @@ export async function subscribeBrowser(appId: string) {
   return { endpoint: endpoint ?? '', keys: { p256dh, auth } };
 }
 
+async function store(notifications: readonly OwnNotification[]): Promise<void> {
+  await (await caches.open(cacheName)).put(storedPath, Response.json({ notifications }));
+}
+
 /** Records that a notification is sent to this browser. */
-export async function storeNotification(endpoint: string, own: OwnNotification): Promise<void> {
-  const others = (await ownNotifications()).filter(({ id }) => id !== own.id);
-  const stored = { endpoint, notifications: [...others, own] };
-  await (await caches.open(cacheName)).put(storedPath, Response.json(stored));
+export async function storeNotification(own: OwnNotification): Promise<void> {
+  await store([...(await ownNotifications()).filter(({ id }) => id !== own.id), own]);
 }
 
 /** Records that a notification was deleted; the browser unsubscribes with the last one. */
@@ -70,13 +74,11 @@ export async function removeNotification(deletedId: string): Promise<void> {
   const own = await ownNotifications();
   const notifications = own.filter(({ id }) => id !== deletedId);
   if (notifications.length === own.length) return;
-  const registration = await navigator.serviceWorker.getRegistration();
-  const subscription = await registration?.pushManager.getSubscription();
   if (notifications.length > 0) {
-    const stored = { endpoint: subscription?.endpoint, notifications };
-    await (await caches.open(cacheName)).put(storedPath, Response.json(stored));
+    await store(notifications);
     return;
   }
   await caches.delete(cacheName);
-  await subscription?.unsubscribe();
+  const registration = await navigator.serviceWorker.getRegistration();
+  await (await registration?.pushManager.getSubscription())?.unsubscribe();
 }

@@ -200,7 +200,7 @@ function save(
           }),
         )
       : answerOf(api.POST('/v1/x/notifications', { params: { header: headerFor(appId) }, body })));
-    if (push) await storeNotification(push.endpoint, { id, appId });
+    if (push) await storeNotification({ id, appId, endpoint: push.endpoint });
     else if (channel !== 'unchanged') await removeNotification(id);
   };
   const load = async () => (await loadNotifications(appId)).find(({ id }) => id === notification?.id);
