@@ -265,6 +265,23 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     await page.context().close();
   });
 
+  it('does not link a vehicle whose plate differs from the typed one in a letter that is not in ASCII', async () => {
+    const number = uniqueName('').slice(1);
+    await setup.createNamedVehicle(`F-${number}`);
+    const { deviceId } = await createDevice(setup.platform.db, { applicationId: setup.application.id });
+    const { page } = await setup.open(`/devices/${deviceId}`, await setup.accountOf('operator'));
+    await page.getByLabel('Link to a vehicle').fill(`FÜ-${number}`);
+    await page.getByRole('button', { name: 'Link', exact: true }).click();
+    await page.getByText('No vehicle, or more than one, has this plate.').waitFor();
+    const vehicleId = await setup.createNamedVehicle(`FÜ-${number}`);
+    await page.getByLabel('Link to a vehicle').fill(`fü ${number}`);
+    await page.getByRole('button', { name: 'Link', exact: true }).click();
+    await page.getByRole('row', { name: new RegExp(`FÜ-${number}.*now`) }).waitFor();
+    const links = setup.platform.db.selectFrom('device_link').select('vehicle_id').where('device_id', '=', deviceId);
+    expect(await links.execute()).toEqual([{ vehicle_id: Number(vehicleId) }]);
+    await page.context().close();
+  });
+
   it('shows a user of an application the devices of its vehicles, and no change', async () => {
     const [mine, other] = [
       await createVehicle(setup.platform.db, setup.application),

@@ -1,4 +1,5 @@
 import './vehicle-picker.css';
+import { plateKey } from '@odograph/contracts/text-patterns';
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -69,10 +70,10 @@ export async function readVehicle(text: string, appId: string | undefined): Prom
   const written = text.trim();
   const id = /(?:^| · )(\d{10})$/.exec(written)?.[1];
   if (id !== undefined || written === '') return id;
-  const normalize = (plate: string) => plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
-  const plate = normalize(written);
-  const found = await listVehicles(appId, { q: plate, limit: maxSuggestions });
-  const matches = found.filter((vehicle) => normalize(vehicle.plate) === plate);
+  // The search ignores all other letters, such as Ü: its results may have another plate.
+  const q = written.replace(/[^A-Za-z0-9]/g, '');
+  const found = await listVehicles(appId, { q, limit: maxSuggestions });
+  const matches = found.filter(({ plate }) => plateKey(plate) === plateKey(written));
   return matches.length === 1 ? matches[0]?.id : undefined;
 }
 
