@@ -122,6 +122,30 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.context().close();
   });
 
+  it.each([
+    ['the page of a vehicle', ''],
+    ['all values', '/values'],
+  ])('shows the lock as the device reports it last, or that it could not be read again: %s', async (_name, tab) => {
+    const upload = (lock: string) => fleet.parked.device.upload([{ ...reading(), fleet: { lock } }]);
+    const page = await open(`/vehicles/${fleet.parked.id}${tab}`);
+    const shown = (text: string) => page.getByText(text, { exact: true });
+    await page.getByText(/^(?:un)?locked$/).waitFor();
+    for (const lock of ['LOCKED', 'UNLOCKED', 'LOCKED']) {
+      await upload(lock);
+      await shown(lock.toLowerCase()).waitFor();
+    }
+    await page.route('**/v1/x/vehicle/*/values', (route) =>
+      route.fulfill({ status: 503, json: { error: 'OVERLOADED', message: 'the values are not available' } }),
+    );
+    await upload('UNLOCKED');
+    await shown('the values are not available').waitFor();
+    await page.unroute('**/v1/x/vehicle/*/values');
+    await upload('UNLOCKED');
+    await shown('unlocked').waitFor();
+    expect(await shown('the values are not available').count()).toBe(0);
+    await page.context().close();
+  });
+
   it('keeps the page of a vehicle, and a link shown once, when the live stream is reset', async () => {
     const page = await open(`/vehicles/${fleet.parked.id}/access`);
     await page.getByRole('button', { name: 'Share', exact: true }).click();

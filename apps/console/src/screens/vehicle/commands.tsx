@@ -13,7 +13,7 @@ import { formatValue, nameOfValue } from '../../texts/fields.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { lookUp, texts } from '../../texts/texts.ts';
 import { loadStatus } from './now.tsx';
-import { contactStep } from './values.tsx';
+import { useLastContact } from './values.tsx';
 
 /**
  * Every action with its path, the word in GET /v1/vehicle/actions that means that the device supports it, and the group
@@ -57,7 +57,7 @@ async function load({ id, appId }: LiveVehicle) {
 /** The state that commands change, as the device last reported it. */
 function State({ vehicle, changed }: Omit<CommandsOptions, 'resets'>) {
   const loadState = () => loadStatus(vehicle);
-  const { data: status, failure } = useLoad(loadState, [vehicle.id], [contactStep(vehicle), changed?.endedAt]);
+  const { data: status, failure } = useLoad(loadState, [vehicle.id], [useLastContact(vehicle), changed?.endedAt]);
   if (failure) return <p class="notice late">{failure}</p>;
   const shown = (['lock', 'doors', 'windows', 'engine', 'immobilizer'] as const).flatMap((name) => {
     const value = status?.[name] ?? '';

@@ -7,7 +7,7 @@ import { factsOfValue, formatValue, inOrder, nameOfValue } from '../../texts/fie
 import { formatAgo, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { LastTrip } from './last-trip.tsx';
-import { contactStep, distinct, groupName, groups, ValueName } from './values.tsx';
+import { distinct, groupName, groups, useLastContact, ValueName } from './values.tsx';
 
 type Value = Schema<'LatestValue'>;
 type Key = Schema<'FleetVehicleStatus'>['authorizations'][number];
@@ -115,13 +115,14 @@ function Keys({ keys }: { keys: readonly Key[] }) {
 /** The latest values of a vehicle by group, each once and with its age, and its last trip on a map. */
 export function Now({ vehicle }: { vehicle: LiveVehicle }) {
   const { vehiclePage: text } = texts.value;
-  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id], [contactStep(vehicle)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id], [useLastContact(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.values.length === 0) return <Empty title={text.noData}>{<p>{text.noDataText}</p>}</Empty>;
   const values = distinct(data.values);
   const others = values.filter((value) => !isFigure(value));
   return (
     <div class="page">
+      {failure && <p class="notice late">{failure}</p>}
       <Figures values={values.filter(isFigure)} />
       {vehicle.location && <LastTrip vehicle={vehicle} location={vehicle.location} />}
       <div class="groups">

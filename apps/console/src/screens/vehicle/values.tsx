@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
@@ -14,9 +15,21 @@ type Value = Schema<'LatestValue'>;
 /** The values are read again at most this often, however fast readings arrive. */
 const refreshMs = 5000;
 
-/** Returns a number that changes with the last contact of a vehicle, at most every five seconds. */
-export const contactStep = ({ lastContact }: LiveVehicle): number =>
-  lastContact === undefined ? 0 : Math.floor(Date.parse(lastContact) / refreshMs);
+/** Returns the last contact of a vehicle, which changes at most every five seconds; a later one follows in any case. */
+export function useLastContact({ lastContact }: LiveVehicle): string | undefined {
+  const returned = useSignal(lastContact);
+  const changedMs = useRef(0);
+  useEffect(() => {
+    if (returned.peek() === lastContact) return undefined;
+    const change = () => {
+      changedMs.current = Date.now();
+      returned.value = lastContact;
+    };
+    const timer = setTimeout(change, changedMs.current + refreshMs - Date.now());
+    return () => clearTimeout(timer);
+  }, [lastContact]);
+  return returned.value;
+}
 
 async function load(id: string): Promise<readonly Value[]> {
   return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
@@ -89,7 +102,7 @@ function GroupRows({ vehicleId, group, values }: { vehicleId: string; group: str
 export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   const { values: text, vehiclePage, map } = texts.value;
   const search = useSignal('');
-  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id], [contactStep(vehicle)]);
+  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id], [useLastContact(vehicle)]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
   const words = search.value.toLowerCase().split(/\s+/);
@@ -97,6 +110,7 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   const shown = groups.map((group) => ({ group, values: inOrder(found.filter((value) => value.group === group)) }));
   return (
     <div class="page">
+      {failure && <p class="notice late">{failure}</p>}
       <SearchBox label={text.search} placeholder={text.search} initial="" onSearch={(typed) => assign(search, typed)} />
       {found.length === 0 ? (
         <Empty title={map.noMatch} />
