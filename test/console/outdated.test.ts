@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleSetup, startConsole } from './console.fixture.ts';
-import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
 let fleet: TestFleet;
@@ -242,6 +242,19 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     const alert = page.getByRole('alert').filter({ hasText: 'Failed to fetch' });
     await expect.poll(() => alert.count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('signs out of a session that has ended', async () => {
+    const own = await createAccount(setup.platform, fleet, 'operator');
+    const { page } = await setup.open('/profile', own);
+    await page.getByRole('heading', { name: own }).waitFor();
+    // An answer to a request of the screen would ask for the password.
+    await page.waitForLoadState('networkidle');
+    await endSessions(setup.platform, own);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText(own).count()).toBe(0);
     await page.context().close();
   });
 

@@ -39,14 +39,17 @@ function open(next: Person): void {
   session.value = { state: 'signed in', person: next };
 }
 
+/** Whether a call was refused because the browser has no session, or one that has ended. */
+const hasEnded = (error: unknown): boolean =>
+  error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
+
 /** Finds the signed-in person; tries again while the platform does not answer. */
 export async function readSession(): Promise<void> {
   try {
     open(await answerOf(api.GET('/v1/x/session')));
     notifyTabs('signed in');
   } catch (error) {
-    const isRefused =
-      error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
+    const isRefused = hasEnded(error);
     // Keep an open page: it may show a secret that is shown only once.
     if (isRefused && person()) sessionEnded.value = true;
     else if (isRefused) session.value = { state: 'signed out' };
@@ -181,7 +184,10 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
 
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
-  await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session'));
+  await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session')).catch((error: unknown) => {
+    // Without a session, the others of the person cannot be ended.
+    if (everywhere || !hasEnded(error)) throw error;
+  });
   notifyTabs('signed out');
   navigate('/sign-in');
   discardPage();
