@@ -74,17 +74,23 @@ export async function admitIdentity(
     await limitOperator(trx, operator.id, applicationIds);
     const details = { role, appIds: appIds.join(' ') };
     if (!known) await record('operator.create', details);
-    else if (known.role !== role) await record('operator.change', details);
+    else if (known.role !== role || !isSameLimit(known.limit, applicationIds)) await record('operator.change', details);
     return operator;
   });
   if (result instanceof Failure) throw result;
   return { ...result, sid: identity.sid };
 }
 
+const isSameLimit = (one: readonly number[], other: readonly number[]): boolean =>
+  one.every((id) => other.includes(id)) && other.every((id) => one.includes(id));
+
 const lockIdentity = (db: Database, subject: string) =>
   db
     .selectFrom('operator')
     .select(['id', 'name', 'role', 'password_hash as passwordHash'])
+    .select(
+      sql<number[]>`array(select application_id from operator_application where operator_id = operator.id)`.as('limit'),
+    )
     .where('oidc_subject', '=', subject)
     .where('deleted_at', 'is', null)
     .forUpdate()

@@ -245,12 +245,19 @@ describe('a group', () => {
       .insertInto('application')
       .values({ app_id: limitedAppId, name: 'A', app_key_sha256: Buffer.alloc(32) })
       .execute();
-    const { show } = await signIn(randomUUID(), [`of ${limitedAppId}`]);
+    const id = randomUUID();
+    const { show, name } = await signIn(id, [`of ${limitedAppId}`]);
     const { role, limited, applications } = await show();
     expect([role, limited, applications]).toEqual([
       'operator',
       true,
       [{ appId: limitedAppId, name: 'A', timeZone: 'UTC' }],
     ]);
+    // The audit records a change of the applications alone.
+    await sql`delete from operator_application
+      where operator_id = (select id from operator where name = ${name})`.execute(db);
+    for (const _time of [1, 2]) await signIn(id, [`of ${limitedAppId}`]);
+    const changes = sql`select from audit where subject = ${`operator:${name}`} and action = 'operator.change'`;
+    expect((await changes.execute(db)).rows).toHaveLength(1);
   });
 });
