@@ -81,7 +81,7 @@ const asAdmin = { authorization: `Bearer ${testAdminToken}` };
 
 const reads: readonly (readonly [service: string, pathOf: (id: string) => string])[] = [
   ['query', (id) => `/v1/vehicle/${id}/history?from=0&until=9999999999`],
-  ['fleet', () => '/v1/bookings'],
+  ['access', () => '/v1/bookings'],
   ['console', () => '/v1/x/admin/quarantine'],
 ];
 
