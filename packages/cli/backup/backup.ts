@@ -188,7 +188,7 @@ export async function createBackup(
   }
 }
 
-/** Finds the values that ENCRYPTION_KEYS as in a backup, or no key, cannot decrypt after a restore. */
+/** Finds the values that cannot be decrypted after a restore with the given ENCRYPTION_KEYS, if any. */
 async function findUnreadable(db: Database, keys: string | undefined): Promise<string[]> {
   const lost: string[] = [];
   for (const kind of kindsOfSealedValues) {

@@ -12,7 +12,7 @@ export function pushSupport(): 'supported' | 'insecure' | 'unsupported' | 'denie
 interface OwnNotification {
   readonly id: string;
   readonly appId: string;
-  /** Of the subscription that the platform has for it. */
+  /** Endpoint of the push subscription that the platform stores for this notification. */
   readonly endpoint: string;
 }
 
