@@ -13,6 +13,13 @@ import { brokerService } from '../service.ts';
 import { DeviceBroker } from './device-broker.ts';
 import { createDeviceSession, type Sessions } from './session-registry.ts';
 
+async function listen(broker: DeviceBroker) {
+  await broker.listen();
+  const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
 it('keeps the newer of two connections when the older one ends', async () => {
   const broker = new DeviceBroker({
     sessions: new WeakMap(),
@@ -20,10 +27,7 @@ it('keeps the newer of two connections when the older one ends', async () => {
     onRefusedSubscription: () => undefined,
     logger: createLogger('silent'),
   });
-  await broker.listen();
-  const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { server, url } = await listen(broker);
   const identity = { deviceId: 'd-1', secret: 'any' };
   await connectDevice(url, identity);
   const older = broker.clients['d-1'];
@@ -53,10 +57,7 @@ it('sends a command once that arrives while the device changes its subscription'
     onRefusedSubscription: () => undefined,
     logger: createLogger('silent'),
   });
-  await broker.listen();
-  const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { server, url } = await listen(broker);
   const device = await connectDevice(url, { deviceId: 'd-1', secret: 'any' });
   const received: string[] = [];
   device.client.on('message', (_topic, payload) => received.push(JSON.parse(payload.toString()).id));
