@@ -116,11 +116,12 @@ export const tripTables = sql`trip join vehicle on vehicle.id = trip.vehicle_id
 /** A trip is answered once its end is known. */
 export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;
 
-const odometer = sql`coalesce(nullif(reading.mileage, 0), nullif((reading.fleet ->> 'mileage')::float8, 0))`;
-/**
- * Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. Devices send
- * 0 if it is unknown.
- */
+/** SQL for the odometer in a row of `reading_in_units as reading`, km. Devices send 0 if it is unknown. */
+export const odometer = sql<
+  number | null
+>`coalesce(nullif(reading.mileage, 0), nullif((reading.fleet ->> 'mileage')::float8, 0))`;
+
+/** Builds SQL for the odometer of `trip` at a time, km: the last value reported in the preceding 24 hours, else null. */
 export const odometerAt = (time: RawBuilder<unknown>): RawBuilder<number | null> => sql<number | null>`(
   select ${odometer} from reading_in_units as reading
   where reading.vehicle_id = trip.vehicle_id and reading.time <= ${time} and reading.time > ${time} - interval '1 day'

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
+import { odometer } from '@odograph/database/trips';
 import { sql } from 'kysely';
 import { instant } from '../pipeline/sql-values.ts';
 import type { TripReading } from './segmentation/place.ts';
@@ -284,10 +285,10 @@ const fuelCounter = sql`case when can is not null or decoded_can is not null the
   where datum->>'key' = any(${fuelCounterKeys}::text[]) and datum->>'value' ~ '^\\d{1,12}(\\.\\d{1,12})?$' limit 1) end`;
 const ofFleet = (name: string) => sql`(fleet->>${sql.lit(name)})::double precision`;
 
-/** Devices send a mileage or a lifetimePowerUse of 0 if it is unknown. */
+/** Devices send a lifetimePowerUse of 0 if it is unknown. */
 const readingColumns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", latitude, longitude,
   coalesce(ignition, case fleet->>'engine' when 'ON' then true when 'OFF' then false end) as ignition, movement,
-  speed as "speedKmh", coalesce(nullif(mileage, 0), nullif(${ofFleet('mileage')}, 0)) as "mileageKm", ${fuelCounter} as "fuelUsedLitres",
+  speed as "speedKmh", ${odometer} as "mileageKm", ${fuelCounter} as "fuelUsedLitres",
   ${ofFleet('fuel')} as "fuelLitres", ${ofFleet('fuelRange')} as "fuelPercent",
   nullif(lifetime_power_use, 0) as "lifetimePowerKwh", coalesce(soc, ${ofFleet('ChargeLevel')}) as "socPercent",
   max_energy as "maxEnergyKwh"`;
