@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -200,11 +200,15 @@ describe('kill -9', () => {
       await fillReadings(engine.url);
       const child = spawnCommand(settings, 'backup', file);
       const exited = once(child, 'exit');
-      await eventually(async () => expect(existsSync(`${file}.unfinished`)).toBe(true), 60_000);
+      const unfinished = await eventually(async () => {
+        const names = (await readdir(directory)).filter((name) => name.endsWith('.unfinished'));
+        expect(names).toHaveLength(1);
+        return join(directory, names.join());
+      }, 60_000);
       child.kill('SIGKILL');
       await exited;
       expect(existsSync(file)).toBe(false);
-      const { status, stderr } = await restore(settings, `${file}.unfinished`);
+      const { status, stderr } = await restore(settings, unfinished);
       expect([status, stderr]).toEqual([1, expect.stringMatching(/not a complete backup|is damaged in /)]);
       expect((await backup(settings)).status).toBe(0);
     } finally {
