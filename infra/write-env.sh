@@ -13,7 +13,7 @@ for name in ADMIN_TOKEN METRICS_TOKEN ENCRYPTION_KEYS REDIS_PASSWORD POSTGRES_PA
   COMMAND_DATABASE_PASSWORD CONSOLE_DATABASE_PASSWORD EVENTS_DATABASE_PASSWORD; do
   echo "$name=$(secret)"
 done > .env.new
-# Compose warns of every use of a variable that is not set.
+# Compose warns about every use of an unset variable.
 echo 'DOMAIN=' >> .env.new
 mv .env.new .env
 echo 'secrets written to .env'

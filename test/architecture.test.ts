@@ -91,7 +91,7 @@ function isAllowed(file: SourceFile, target: string, specifier: string): boolean
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
-  // Browser code shares only the HTTP interface, the tables of fields and reports, the form of texts, and the file readers
+  // Browser code shares only the HTTP interface, the tables of fields and reports, text patterns, and the file readers
   // with the platform.
   if (file.workspace.startsWith('apps/')) {
     return (

@@ -28,7 +28,7 @@ describe('of any source', () => {
     expect(canOf(readings[0])).toEqual({ 'vehicle.mileage': 'far', nested: '{"a":[1]}' });
   });
 
-  it('a long text loses no character outside the basic plane at the end of a part', () => {
+  it('splits a long text without breaking surrogate pairs', () => {
     for (const ahead of [1022, 1023, 1024, 2046, 2047]) {
       const note = `${'a'.repeat(ahead)}😀😀${'b'.repeat(1024)}`;
       const { readings, faults } = receive('flespi', [{ ident: 'a', timestamp: 1, note }]);

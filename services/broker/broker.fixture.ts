@@ -22,7 +22,7 @@ export interface OwnRedis {
   remove(): Promise<void>;
 }
 
-/** Starts a durable Redis server for one test. @param settings further ones, as parameters of the program */
+/** Starts a durable Redis server for one test. @param settings additional command-line arguments */
 export async function startOwnRedis(settings: readonly string[] = []): Promise<OwnRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
   let server: RedisServer | undefined = await spawnRedis(directory, undefined, settings);

@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)('the console while answers are late, missing or rep
   it.each([
     ['the page of a vehicle', ''],
     ['all values', '/values'],
-  ])('shows the lock as the device reports it last, or that it could not be read again: %s', async (_name, tab) => {
+  ])('shows the last reported lock state, or an error if it cannot be reloaded: %s', async (_name, tab) => {
     const upload = (lock: string) => fleet.parked.device.upload([{ ...reading(), fleet: { lock } }]);
     const page = await open(`/vehicles/${fleet.parked.id}${tab}`);
     const shown = (text: string) => page.getByText(text, { exact: true });

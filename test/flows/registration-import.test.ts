@@ -150,7 +150,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     await runImport(await fileWith('other.csv', 'plate,model\nRE-001-RA,B\n'));
     const repeated = await runImport(file);
     expect(repeated.summary).toMatchObject({ resumedAt: 1, changed: 1 });
-    expect(repeated.stderr).toContain('nothing was imported, because all of it was before; --again');
+    expect(repeated.stderr).toContain('nothing imported: this file was already imported; --again');
     expect((await recordOf('RE-001-RA')).certificate.model).toBe('B');
     const again = await runImport(file, '--again');
     expect(again).toMatchObject({ stderr: '', summary: { resumedAt: 0, changed: 1, unchanged: 0 } });

@@ -185,7 +185,7 @@ export async function signInWithPasskey(isSuggested = false): Promise<SignInFaul
 /** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
   await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session')).catch((error: unknown) => {
-    // Without a session, the others of the person cannot be ended.
+    // Without a session, the other sessions of the account cannot be ended.
     if (everywhere || !hasEnded(error)) throw error;
   });
   notifyTabs('signed out');

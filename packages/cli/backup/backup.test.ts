@@ -249,7 +249,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     await expect(restoreBackup(config, nowhere, file, 'another passphrase')).rejects.toThrow('wrong passphrase');
   });
 
-  it('is whole when another one is written to the same file meanwhile', async () => {
+  it('is complete when another backup writes to the same file concurrently', async () => {
     const path = join(directory, 'twice.backup');
     const content = Buffer.alloc(100_000, 'rows');
     const contents = async () => {

@@ -199,14 +199,13 @@ async function findUnreadable(db: Database, keys: string | undefined): Promise<s
   return lost;
 }
 
-/** Says whether the keys are included, and which values the restored database cannot decrypt by them. */
+/** Says whether the keys are included, and which values the restored database cannot decrypt with them. */
 function describeKeys(areIncluded: boolean, lost: readonly string[]): string {
   const consequence = `the restored database cannot read ${lost.join(', ')}`;
   if (areIncluded) {
     return lost.length === 0 ? 'encrypted' : `encrypted, but incomplete: set all ENCRYPTION_KEYS, or ${consequence}`;
   }
-  const reason =
-    lost.length === 0 ? 'nothing that they encrypt is stored yet' : `without ENCRYPTION_KEYS ${consequence}`;
+  const reason = lost.length === 0 ? 'no encrypted values are stored yet' : `without ENCRYPTION_KEYS ${consequence}`;
   return `not included: ${reason}; keep them elsewhere, or give --passphrase-file`;
 }
 

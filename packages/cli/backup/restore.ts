@@ -46,7 +46,7 @@ async function checkUnused(client: Client): Promise<void> {
 
 /**
  * Migrates an empty database to the schema of a backup.
- * @returns the manifest without what is not of the platform
+ * @returns the manifest without tables and sequences that do not belong to the platform
  * @throws Error when its schema differs
  */
 async function migrateToBackup(url: string, client: Client, whole: Manifest): Promise<Manifest> {
@@ -139,11 +139,11 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
     const { CELL: cell = 0 } = manifest.settings;
-    // Has the migration after it store the shipped models of this version over those of the backup.
+    // Makes the next migration overwrite the device models of the backup with those of this version.
     await client.query(`delete from migration where name like 'device\\_models\\_%' and name <> all ($1)`, [
       manifest.migrations.map(({ name }) => name),
     ]);
-    // Else, the ids of the restored sequences would be those of another cell.
+    // Otherwise the restored sequences would generate ids of another cell.
     const hasCell = manifest.migrations.some(({ name }) => name === '0012_cells.sql');
     if (hasCell) await client.query('update installation set cell = $1', [cell]);
     await client.query('update installation set restoring_since = null');
@@ -192,7 +192,7 @@ interface RestoreReport {
   /** Migrations from the schema of the backup to that of this version. */
   applied: string[];
   rows: number;
-  /** Tables of the backup that are not of the platform. */
+  /** Tables in the backup that do not belong to the platform. */
   leftOut: string[];
   audit: string;
   isAuditIntact: boolean;

@@ -64,7 +64,7 @@ export async function piecesOf(client: Client, { name }: Pick<Table, 'name'>): P
  */
 export async function beginSnapshot(client: Client): Promise<void> {
   await client.query('begin isolation level repeatable read read only');
-  // Before the first query, which takes the snapshot. Compression proceeds beside a weaker lock.
+  // Must precede the first query, which takes the snapshot. A weaker lock would not block compression.
   await client.query('lock table public.reading in row share mode');
 }
 

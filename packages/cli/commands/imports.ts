@@ -76,7 +76,7 @@ export const registrationCommands = [
         process.stderr.write(`${path}:${line}: ${field === '' ? 'the row' : field} ${message}\n`);
       }
       if (summary.rows > 0 && summary.resumedAt === summary.rows) {
-        process.stderr.write(`${path}: nothing was imported, because all of it was before; --again imports it anew\n`);
+        process.stderr.write(`${path}: nothing imported: this file was already imported; --again imports it again\n`);
       }
       if (summary.bad > 0) process.exitCode = 1;
       return { file: path, ...summary };

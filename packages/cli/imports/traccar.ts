@@ -82,12 +82,12 @@ function cellsOf(text: string, columns: readonly string[]): Cells {
   );
 }
 
-/** Before the time of any fix: Traccar gives positions 1970 until the first one. */
+/** Earlier fix times mean no fix: Traccar stores 1970 until the first fix. */
 const noFixUntilSeconds = 86_400 * 365;
 
 /**
  * Creates a function that finds positions without a fix, which the table does not mark: they repeat time and place of the
- * last fix, or have 1970, and only their device time is their own.
+ * last fix, or have a fix time in 1970; only their device time is valid.
  */
 function createOutdatedCheck(): (cells: Cells) => boolean {
   const lastFixes = new Map<string, string>();

@@ -9,5 +9,7 @@ it('an application does not move in under keys that the platform of the cell doe
   const moving = moveIn(readConfig({ DATA_DIR: directory }), 'postgres://127.0.0.1:1/none', {
     ...{ directory, passphrase: 'correct horse battery staple' },
   });
-  await expect(moving).rejects.toThrow('set ENCRYPTION_KEYS, or DATA_DIR, as the platform of this cell has it');
+  await expect(moving).rejects.toThrow(
+    'no encryption keys: set ENCRYPTION_KEYS or DATA_DIR to the value that the platform of this cell uses',
+  );
 });

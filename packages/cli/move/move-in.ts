@@ -270,7 +270,10 @@ export interface MoveIn {
 export async function moveIn(config: Config, databaseUrl: string, { directory, passphrase }: MoveIn): Promise<object> {
   const keys = await readEncryptionKeys(config);
   // Under a new key, the platform of this cell could not read the device keys and secrets of the application.
-  if (keys.length === 0) throw new Error('set ENCRYPTION_KEYS, or DATA_DIR, as the platform of this cell has it');
+  if (keys.length === 0)
+    throw new Error(
+      'no encryption keys: set ENCRYPTION_KEYS or DATA_DIR to the value that the platform of this cell uses',
+    );
   const manifest = await readManifest(directory);
   const { appId, applicationId, moveId } = manifest;
   const { key, receipt } = decryptSecrets(manifest.secrets, passphrase);

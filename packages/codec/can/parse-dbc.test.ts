@@ -238,14 +238,17 @@ describe('a faulty statement', () => {
     expect(faults.map((fault) => fault.split(':')[0])).toEqual(['3', '4', '5', '6']);
   });
 
-  it.each(['SIG_VALTYPE_ 1 A : 1;', 'SG_MUL_VAL_ 1 A A 0-1;'])('of ten thousand costs seconds at most: %s', (line) => {
-    const signals = Array.from({ length: 5000 }, (_, index) => ` SG_ S${index} : 0|8@1+ (1,0) [0|0] "" X`);
-    const lines = ['BO_ 1 M: 8 X', ' SG_ A : 0|8@1+ (1,0) [0|0] "" X', ...signals, ...Array(10_000).fill(line)];
-    const startMs = performance.now();
-    const { database } = parseDbc(lines.join('\n'));
-    expect(performance.now() - startMs).toBeLessThan(4000);
-    expect(database.messages[0]?.signals).toHaveLength(5000);
-  });
+  it.each(['SIG_VALTYPE_ 1 A : 1;', 'SG_MUL_VAL_ 1 A A 0-1;'])(
+    'parses ten thousand faulty statements within seconds: %s',
+    (line) => {
+      const signals = Array.from({ length: 5000 }, (_, index) => ` SG_ S${index} : 0|8@1+ (1,0) [0|0] "" X`);
+      const lines = ['BO_ 1 M: 8 X', ' SG_ A : 0|8@1+ (1,0) [0|0] "" X', ...signals, ...Array(10_000).fill(line)];
+      const startMs = performance.now();
+      const { database } = parseDbc(lines.join('\n'));
+      expect(performance.now() - startMs).toBeLessThan(4000);
+      expect(database.messages[0]?.signals).toHaveLength(5000);
+    },
+  );
 
   it('is listed only a thousand times, in a file that is no DBC file', () => {
     const { faults } = parseDbc('nonsense\nCM_ 1;\n'.repeat(5000));

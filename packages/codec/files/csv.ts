@@ -33,7 +33,7 @@ export async function readColumns(open: OpenFile, encoding: string): Promise<rea
 
 /**
  * Reads CSV in the format of exports, or from another system with mapped columns.
- * @param onIgnored receives each column without a field, and of two for the same field the second
+ * @param onIgnored receives each column without a field, and the second of two columns for the same field
  * @throws UnreadableFile also for a mapped column that is missing
  */
 export async function* readCsv(open: OpenFile, encoding: string, map: ColumnMap, onIgnored: (column: string) => void) {

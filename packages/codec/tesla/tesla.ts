@@ -170,7 +170,7 @@ function convertTimestamp(bytes: Buffer): string | undefined {
 /**
  * Decodes a Payload of vehicle_data.proto to the JSON that fleet-telemetry itself sends with `transmit_decoded_records`.
  * Fields and values of later versions keep their numbers as names.
- * @throws InvalidMessage for other bytes, and for more than an upload may have
+ * @throws InvalidMessage if the bytes are invalid or exceed the maximum size of an upload
  */
 export function decodePayload(bytes: Buffer): Record<string, unknown> {
   // As JSON it would be too large for an upload, after seconds of decoding and a hundred times its size in memory.

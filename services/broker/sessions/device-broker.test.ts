@@ -43,7 +43,7 @@ it('keeps the newer of two connections when the older one ends', async () => {
   broker.close();
 });
 
-it('sends a command once that arrives while the device changes its subscription', async () => {
+it('sends a command only once if it arrives while the device changes its subscription', async () => {
   const sessions: Sessions = new WeakMap();
   const broker = new DeviceBroker({
     sessions,

@@ -118,7 +118,7 @@ export class DeviceBroker extends Aedes {
   }
 
   /**
-   * Sends a message at once. `publish` would number it and send it later if it has QoS 1, and a client drops a message
+   * Sends a message immediately. `publish` would number it and send it later if it has QoS 1, and a client drops a message
    * whose number is not higher than that of the one before it.
    */
   #send(topic: string, payload: string, qos: 0 | 1): void {

@@ -84,7 +84,7 @@ it.skipIf(!hasRedisServer)('closes a session whose secret was replaced while Red
 });
 
 it.skipIf(!hasRedisServer)(
-  'closes a session whose secret was replaced while a cluster had no subscription',
+  'closes a session whose secret was replaced while the Redis Cluster subscription was down',
   async () => {
     const own = await startOwnRedis([
       ...['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],

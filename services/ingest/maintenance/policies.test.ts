@@ -87,7 +87,7 @@ it('addresses are deleted after a year, with the rights of ingest', async () => 
   expect(rows).toEqual([{ latitude_cell: 2 }]);
 });
 
-it('retention of every kind is applied even if others fail, and every failure is reported', async () => {
+it('each retention policy runs even if others fail, and every failure is reported', async () => {
   const deviceId = randomUUID();
   await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
     values (${deviceId}, now() - interval '101 years', '\\x00', 1, '\\x', '[]')`.execute(db);

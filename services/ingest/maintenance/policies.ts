@@ -35,7 +35,7 @@ export async function runAll<Step, Result>(
  * with old readings queue behind them.
  */
 const chunkLockTimeout = '5s';
-/** lock_not_available, and serialization_failure, with which TimescaleDB gives up to compress a locked chunk again. */
+/** lock_not_available, and serialization_failure, which TimescaleDB raises when it cannot recompress a locked chunk. */
 const lockStates = new Set(['55P03', '40001']);
 
 /** Returns and logs 0 chunks if a long-running reader, such as a backup, keeps a chunk locked beyond the lock timeout. */

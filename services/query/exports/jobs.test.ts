@@ -140,7 +140,7 @@ describe('an export job', () => {
   );
 
   it.skipIf(!inject('isNativeDatabase'))(
-    'contains no vehicle that its user may see only since it runs, and may not see later',
+    'contains no vehicle that becomes visible to its user while it runs and is hidden later',
     async () => {
       const user = await createUser(platform.db, application, { vehicleIds: [vehicleId] });
       const at = platform.as(user.token);
