@@ -142,6 +142,31 @@ describe('stored trips', () => {
     expect(trip).toMatchObject({ fuelPercent: expect.closeTo(35.9, 1) });
   });
 
+  it('ignore counters and levels that are 0 for a while, which is unknown', async () => {
+    const consumptionOf = async (extra: Drive['extra']) => {
+      const drive = new Drive();
+      drive.extra = (state) =>
+        state.metres > 10_000 && state.metres < 12_000
+          ? { fuelUsedLitres: 0, lifetimePowerKwh: 0, fuelLitres: 0, fuelPercent: 0, socPercent: 0, maxEnergyKwh: 50 }
+          : { ...extra(state), maxEnergyKwh: 50 };
+      const vehicle = await createVehicle(db, application);
+      await store(vehicle, drive.go(3600).park().readings);
+      await workOff(vehicle);
+      return (await stored(vehicle))[0];
+    };
+    const counters = await consumptionOf(({ metres }) => ({
+      ...{ fuelUsedLitres: 5000 + metres / 10_000, lifetimePowerKwh: 9000 + metres / 5000 },
+    }));
+    expect(counters).toMatchObject({ fuelLitres: expect.closeTo(3.59, 2), electricKwh: expect.closeTo(7.18, 2) });
+    const levels = await consumptionOf(({ metres }) => ({
+      fuelLitres: 40 - metres / 10_000,
+      socPercent: 90 - metres / 1000,
+    }));
+    expect(levels).toMatchObject({ fuelLitres: expect.closeTo(3.59, 2), electricKwh: expect.closeTo(17.95, 2) });
+    const percent = await consumptionOf(({ metres }) => ({ fuelPercent: 80 - metres / 1000 }));
+    expect(percent).toMatchObject({ fuelLitres: null, fuelPercent: expect.closeTo(35.9, 1) });
+  });
+
   it('are correct after late readings in a long history, of which only a part is segmented again', async () => {
     const drive = new Drive();
     for (let trip = 0; trip < 60; trip += 1) drive.go(1200).park(3000);

@@ -283,14 +283,14 @@ const fuelCounterKeys = ['total_fuel_used', 'engine_total_fuel_used', 'fuel_used
 const fuelCounter = sql`case when can is not null or decoded_can is not null then (
   select (datum->>'value')::double precision from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
   where datum->>'key' = any(${fuelCounterKeys}::text[]) and datum->>'value' ~ '^\\d{1,12}(\\.\\d{1,12})?$' limit 1) end`;
-const ofFleet = (name: string) => sql`(fleet->>${sql.lit(name)})::double precision`;
+const ofFleet = (name: string) => sql`nullif((fleet->>${sql.lit(name)})::double precision, 0)`;
 
-/** Devices send a lifetimePowerUse of 0 if it is unknown. */
+/** Devices send 0 for an unknown counter or level. */
 const readingColumns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", latitude, longitude,
   coalesce(ignition, case fleet->>'engine' when 'ON' then true when 'OFF' then false end) as ignition, movement,
-  speed as "speedKmh", ${odometer} as "mileageKm", ${fuelCounter} as "fuelUsedLitres",
+  speed as "speedKmh", ${odometer} as "mileageKm", nullif(${fuelCounter}, 0) as "fuelUsedLitres",
   ${ofFleet('fuel')} as "fuelLitres", ${ofFleet('fuelRange')} as "fuelPercent",
-  nullif(lifetime_power_use, 0) as "lifetimePowerKwh", coalesce(soc, ${ofFleet('ChargeLevel')}) as "socPercent",
+  nullif(lifetime_power_use, 0) as "lifetimePowerKwh", coalesce(nullif(soc, 0), ${ofFleet('ChargeLevel')}) as "socPercent",
   max_energy as "maxEnergyKwh"`;
 
 /** Rows per query. */

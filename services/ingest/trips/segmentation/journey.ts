@@ -115,11 +115,9 @@ function counted(counter: Counter | null): number | null {
   return counter.beforeReset + counter.last - counter.first;
 }
 
-/** Devices send a level of 0 if it is unknown, so one that is 0 throughout yields no difference. */
 function fallen(level: Level | null): number | null {
   if (level === null || level.samples < 2) return null;
-  const difference = level.beforeFilling + Math.max(0, level.from - level.last);
-  return difference === 0 && level.last === 0 ? null : difference;
+  return level.beforeFilling + Math.max(0, level.from - level.last);
 }
 
 /** Returns the consumption (decisions: a counter, else drops of the level; never negative). */
