@@ -77,8 +77,10 @@ const isSilent = (
   maxAgeMinutes: number,
 ) => sql`(vehicle_latest.location_time < now() - make_interval(mins => ${maxAgeMinutes}::integer)
   or vehicle_latest.received_at < now() - make_interval(mins => ${maxAgeMinutes}::integer))`;
-const level = sql`coalesce(${number('electric', 'soc')}, ${number('fleet', 'ChargeLevel')}, ${number('fleet', 'fuelRange')},
-  case when vehicle.tank_litres > 0 then ${number('fleet', 'fuel')} * 100 / vehicle.tank_litres end)`;
+const levels = [number('electric', 'soc'), number('fleet', 'ChargeLevel'), number('fleet', 'fuelRange')];
+/** Devices also send 0 for an unknown level, so it counts only if they report no other one. */
+const level = sql`coalesce(${sql.join(levels.map((percent) => sql`nullif(${percent}, 0)`))},
+  case when vehicle.tank_litres > 0 then ${number('fleet', 'fuel')} * 100 / vehicle.tank_litres end, least(${sql.join(levels)}))`;
 
 /** Devices send 0 for an unknown range. */
 const range = sql`coalesce(nullif(${number('status', 'autonomy')}, 0), nullif(${number('fleet', 'RemainingRange')}, 0))`;
