@@ -80,6 +80,8 @@ describe('an I/O element', () => {
     ['fmb', '003a', 'engine_oil_temperature', { '82': '130', d7: '215', d8: '-40', ff: '-1' }],
     ['fmx6', '007f', 'fms_coolant_temperature', { '82': '130', d2: '210', d8: '-40', ff: '-1' }],
     ['fmb', '0020', 'coolant_temperature', { '7f': '127', '80': '-128', ff: '-1' }],
+    // An element of two bytes with a maximum of 1270.
+    ['fmb', '0073', 'engine_temperature', { '7f': '12.7', '80': '-12.8', ff: '-0.1' }],
   ] as const)('of a byte keeps temperatures up to the maximum of the element: %s %s', (family, id, name, values) => {
     for (const [raw, value] of Object.entries(values)) {
       expect(canOf(recordOf([[`${id}${raw}`]]), family)).toEqual({ [name]: value });

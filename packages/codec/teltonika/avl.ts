@@ -155,7 +155,7 @@ function readNumber(draft: Draft, { cursor, properties, absentValues }: Decoding
 
 function toSigned(raw: number, length: 1 | 2 | 4, { max = 0 }: Property): number {
   // Temperatures from -40 to 215 °C need all values of a byte, so only those above the maximum are negative.
-  if (length === 1 && raw <= max) return raw;
+  if (length === 1 && max <= 0xff && raw <= max) return raw;
   const shift = 32 - 8 * length;
   return (raw << shift) >> shift;
 }
