@@ -185,6 +185,29 @@ describe.skipIf(!hasBrowser)('push messages', () => {
     await page.context().close();
   });
 
+  it('follow the browser although the application of another notification is deleted', async () => {
+    const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+    const { page, worker } = await openNotifications();
+    await page.addInitScript(`${permit}; ${subscriptionScript('https://push.example/1')}`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Notify this browser' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Stop notifying this browser' }).waitFor();
+    await worker.evaluate(subscriptionScript('https://other.example/2'));
+    await worker.evaluate(`(async () => {
+      PushManager.prototype.getSubscription = async () => null;
+      const cache = await caches.open('push');
+      const { notifications } = await (await cache.match('/subscription')).json();
+      const deleted = { id: crypto.randomUUID(), appId: 'deleted', endpoint: notifications[0].endpoint };
+      await cache.put('/subscription', Response.json({ notifications: [deleted, ...notifications] }));
+      await renewSubscription();
+    })()`);
+    const { notifications } = (await api.get(path)).body;
+    expect(notifications).toMatchObject([{ target: 'other.example' }]);
+    await api.delete(`${path}/${notifications[0].id}`);
+    await page.context().close();
+  });
+
   it('follow the browser although a later notification has its new subscription already', async () => {
     const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
     const { page, worker } = await openNotifications();

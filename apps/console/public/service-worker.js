@@ -62,6 +62,17 @@ async function isStored({ id, appId }, subscription) {
   return response.ok || (await response.json()).error === 'NOT_FOUND';
 }
 
+/** Reads the key that signs push messages; any application answers with it to its administrators. */
+async function readPushKey(notifications) {
+  const failures = [];
+  for (const { appId } of notifications) {
+    const response = await request('/v1/x/notifications/push-key', appId);
+    if (response.ok) return (await response.json()).publicKey;
+    failures.push(response.status);
+  }
+  throw new Error(`no application answers with the push key: ${failures.join(', ')}`);
+}
+
 /**
  * Stores the renewed subscription in the notifications of this browser, because the previous one no longer works. Fails
  * without the session of an administrator of their application; retried whenever a page of the console opens.
@@ -73,11 +84,8 @@ async function renewSubscription() {
   const { notifications } = stored;
   let subscription = await registration.pushManager.getSubscription();
   if (subscription === null) {
-    const response = await request('/v1/x/notifications/push-key', notifications[0].appId);
-    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
-    const { publicKey } = await response.json();
-    const options = { userVisibleOnly: true, applicationServerKey: publicKey };
-    subscription = await registration.pushManager.subscribe(options);
+    const applicationServerKey = await readPushKey(notifications);
+    subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
   }
   const { endpoint } = subscription;
   if (notifications.every((one) => one.endpoint === endpoint)) return;
