@@ -86,24 +86,24 @@ function cellsOf(text: string, columns: readonly string[]): Cells {
 const noFixUntilSeconds = 86_400 * 365;
 
 /**
- * Creates a function that finds positions without a fix, which the table does not mark: they repeat time and place of the
- * last fix, or have a fix time in 1970; only their device time is valid.
+ * Finds positions without a fix, which the table does not mark: they repeat time and place of the last fix of the device,
+ * or have a fix time in 1970; only their device time is valid.
  */
-function createOutdatedCheck(): (cells: Cells) => boolean {
-  const lastFixes = new Map<string, string>();
-  return ({ deviceid = '', fixtime = '', devicetime = fixtime, latitude, longitude }) => {
-    const fix = JSON.stringify([fixtime, latitude, longitude]);
-    const isRepeated = lastFixes.get(deviceid) === fix;
-    lastFixes.set(deviceid, fix);
-    const fixSeconds = secondsOf(fixtime);
-    const isWithoutFix = isRepeated || (fixSeconds !== undefined && fixSeconds < noFixUntilSeconds);
-    return isWithoutFix && devicetime !== fixtime;
-  };
+function isOutdated(
+  { deviceid = '', fixtime = '', devicetime = fixtime, latitude, longitude }: Cells,
+  lastFixes: Map<string, string>,
+): boolean {
+  const fix = JSON.stringify([fixtime, latitude, longitude]);
+  const isRepeated = lastFixes.get(deviceid) === fix;
+  lastFixes.set(deviceid, fix);
+  const fixSeconds = secondsOf(fixtime);
+  const isWithoutFix = isRepeated || (fixSeconds !== undefined && fixSeconds < noFixUntilSeconds);
+  return isWithoutFix && devicetime !== fixtime;
 }
 
 function createRowReader(uniqueIds: ReadonlyMap<string, string>): (line: number, cells: Cells) => HistoryRow {
-  const isOutdated = createOutdatedCheck();
-  return (line, cells) => toRow(line, cells, uniqueIds, isOutdated(cells));
+  const lastFixes = new Map<string, string>();
+  return (line, cells) => toRow(line, cells, uniqueIds, isOutdated(cells, lastFixes));
 }
 
 function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string>, isOutdated: boolean): HistoryRow {
