@@ -1,20 +1,14 @@
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
-import { createOwnDatabase } from '@odograph/testkit/global-setup';
-import { createTestDirectory } from '@odograph/testkit/scopes';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/global-setup';
+import { useDirectory } from '@odograph/testkit/scopes';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackup } from './backup.ts';
 import { restoreBackup } from './restore.ts';
 
-/** Backs a database up, and restores it into another one. */
-async function copyDatabase(from: string, to: string) {
-  const config = await testConfig();
-  const file = join(createTestDirectory(), 'odograph.backup');
-  await createBackup(config, { databaseUrl: from, redisUrl: config.REDIS_URL }, file, undefined);
-  return restoreBackup(config, { databaseUrl: to }, file, undefined);
-}
+const directory = useDirectory();
 
 async function query(url: string, statement: string): Promise<unknown[]> {
   const db = openDatabase({ url, name: 'test', size: 1 });
@@ -23,43 +17,39 @@ async function query(url: string, statement: string): Promise<unknown[]> {
   return rows;
 }
 
-it('a restore brings the shipped device models of this version into a database that was migrated before', async () => {
-  const [older, target] = [await createOwnDatabase('older'), await createOwnDatabase('target')];
+describe('a restore into a database that this version has migrated', () => {
   const models = 'select id, actions, commands from device_model where shipped order by id';
-  try {
-    const shipped = await query(target.url, models);
-    await query(older.url, `update device_model set actions = '{}', commands = '{}' where shipped`);
-    await query(older.url, `update migration set name = 'device_models_0' where name like 'device_models_%'`);
-    const { applied } = await copyDatabase(older.url, target.url);
-    expect(applied).toEqual([expect.stringMatching(/^device_models_/)]);
-    expect(await query(target.url, models)).toEqual(shipped);
-  } finally {
-    await older.drop();
-    await target.drop();
-  }
-});
+  let target: OwnDatabase;
+  let shipped: unknown[];
+  let report: Awaited<ReturnType<typeof restoreBackup>>;
 
-it('a backup is restored without tables that others have added to the database', async () => {
-  const [source, target] = [await createOwnDatabase('added'), await createOwnDatabase('plain')];
-  try {
+  beforeAll(async () => {
+    const [source, config] = [await createOwnDatabase('source'), await testConfig()];
+    target = await createOwnDatabase('target');
+    shipped = await query(target.url, models);
+    await query(target.url, 'update installation set cell = 5');
+    await query(source.url, `update device_model set actions = '{}', commands = '{}' where shipped`);
+    await query(source.url, `update migration set name = 'device_models_0' where name like 'device_models_%'`);
     await query(source.url, 'create table device_before_repair as select * from device');
     await query(source.url, 'create table note (id serial primary key, text text)');
     await query(source.url, `insert into note (text) values ('added')`);
-    expect(await copyDatabase(source.url, target.url)).toMatchObject({ leftOut: ['device_before_repair', 'note'] });
-  } finally {
+    const file = join(directory, 'odograph.backup');
+    await createBackup(config, { databaseUrl: source.url, redisUrl: config.REDIS_URL }, file, undefined);
     await source.drop();
-    await target.drop();
-  }
-});
+    report = await restoreBackup(config, { databaseUrl: target.url }, file, undefined);
+  });
+  afterAll(() => target?.drop());
 
-it('a restore gives the database the cell of the backup, whatever cell it was before', async () => {
-  const [source, target] = [await createOwnDatabase('cell0'), await createOwnDatabase('cell5')];
-  try {
-    await query(target.url, 'update installation set cell = 5');
-    await copyDatabase(source.url, target.url);
+  it('brings the shipped device models of this version', async () => {
+    expect(report.applied).toEqual([expect.stringMatching(/^device_models_/)]);
+    expect(await query(target.url, models)).toEqual(shipped);
+  });
+
+  it('leaves out tables that others have added to the database of the backup', () => {
+    expect(report.leftOut).toEqual(['device_before_repair', 'note']);
+  });
+
+  it('takes the cell of the backup, even 0', async () => {
     expect(await query(target.url, 'select cell from installation')).toEqual([{ cell: 0 }]);
-  } finally {
-    await source.drop();
-    await target.drop();
-  }
+  });
 });
