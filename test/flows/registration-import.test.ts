@@ -161,7 +161,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
 
   it('resumes after kill -9', async () => {
     const { appId } = await createApplication(platform.db);
-    const count = 20_000;
+    const count = 5000;
     const letters = 'ABCDEFGHJK';
     const plateOf = (index: number) => {
       const [thousands, hundreds] = [Math.floor(index / 900), (index % 900) + 100];
@@ -169,7 +169,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     };
     const rows = Array.from(
       { length: count },
-      (_, index) => `${plateOf(index)},MODEL ${index},${index % 1000 === 7 ? 'x' : 5}`,
+      (_, index) => `${plateOf(index)},MODEL ${index},${index % 250 === 7 ? 'x' : 5}`,
     );
     const file = await fileWith('large.csv', `plate,model,seats\n${rows.join('\n')}\n`);
     const positions = async () => {
