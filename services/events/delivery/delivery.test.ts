@@ -329,6 +329,30 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     expect(new Set(accepted(receiver, vehicle))).toEqual(new Set(range(count)));
   });
 
+  it.each(['vehicles', 'group'] as const)(
+    'is not sent again once its vehicle is not in the %s of the webhook any more',
+    async (limit) => {
+      let isRefused = true;
+      const receiver = await receive((_received, response) => {
+        if (isRefused) response.statusCode = 400;
+      });
+      const groupId = await createGroup(platform.db, application, { vehicleIds: [vehicle?.id ?? ''] });
+      const { id } = await register(receiver, limit === 'group' ? { groupId } : { vehicleIds: [vehicle?.id] });
+      await end(vehicle, 1);
+      await eventually(async () => expect(await stateOf(id)).toMatchObject({ waitingVehicles: 1 }), waitMs);
+      aheadMs = 3 * day + 60_000;
+      await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 1 }), waitMs);
+      const { deadLetters } = (await api.get(`/v1/x/webhooks/${id}/dead-letters`)).body;
+      const change = { url: receiver.url, types: ['command.ended'], vehicleIds: [otherVehicle?.id] };
+      if (limit === 'vehicles') await api.put(`/v1/x/webhooks/${id}`, change);
+      else await sql`delete from vehicle_group_member where group_id = ${groupId}`.execute(platform.db);
+      isRefused = false;
+      await api.post(`/v1/x/webhooks/${id}/replay`, { eventIds: [deadLetters[0].eventId] });
+      await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
+      expect(accepted(receiver, vehicle)).toEqual([]);
+    },
+  );
+
   it('is sent again on request even if many events of other vehicles precede it', async () => {
     let isRefused = true;
     const receiver = await receive(({ event }, response) => {

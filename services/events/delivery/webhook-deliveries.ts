@@ -5,7 +5,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { findEvent, findEventHeads } from '@odograph/event-list/read-events';
 import { openNotifier } from '../notifications/notifier.ts';
 import { resealPushKey } from '../notifications/push-key.ts';
-import type { Attempt, DeliveryContext, OpenedReceiver, PostEvent } from './context.ts';
+import type { Attempt, DeliveryContext, OpenedReceiver } from './context.ts';
 import type { DeliveryState } from './metrics.ts';
 import * as queries from './queries.ts';
 import { openReceiver, type PostOptions } from './receiver.ts';
@@ -126,7 +126,7 @@ export class WebhookDeliveries {
     const receiver = await open(this.#context, webhook, this.#options);
     this.#running.set(id, { delivery: new WebhookDelivery(this.#context, webhook, receiver), receiver });
     const isOpen = () => this.#running.get(id)?.receiver === receiver;
-    replayDeadLetters(this.#context, webhook, receiver.post, isOpen).catch((error: unknown) => {
+    replayDeadLetters(this.#context, webhook, receiver, isOpen).catch((error: unknown) => {
       failures.failed('reading', error);
       // Loading the webhook again continues the replay.
       void this.#drain(id, false);
@@ -166,16 +166,16 @@ export class WebhookDeliveries {
 
 /**
  * Replays the requested dead letters of a webhook, one after the other and each once: one that fails stays. One whose event was
- * deleted from the list is removed. Ends when the receiver is closed.
+ * deleted from the list, or is of a vehicle that the webhook no longer covers, is removed. Ends when the receiver is closed.
  */
 async function replayDeadLetters(
   context: DeliveryContext,
   webhook: queries.DeliveredWebhook,
-  post: PostEvent,
+  receiver: OpenedReceiver,
   isOpen: () => boolean,
 ): Promise<void> {
   for (const replay of await queries.findRequestedReplays(context.db, webhook.id)) {
-    const error = await replayOne(context, webhook, post, replay);
+    const error = await replayOne(context, webhook, receiver, replay);
     const isClosed = !isOpen();
     // An attempt that failed because the receiver was closed is not recorded: the next delivery repeats it and continues.
     if (!isClosed || error === undefined) await queries.finishReplay(context.db, webhook.id, replay.eventId, error);
@@ -186,16 +186,18 @@ async function replayDeadLetters(
 /** @returns the error; undefined after a success */
 async function replayOne(
   { db, metrics, clock, logger }: DeliveryContext,
-  { id, applicationId }: queries.DeliveredWebhook,
-  post: PostEvent,
+  { id, applicationId, vehicleIds }: queries.DeliveredWebhook,
+  { post, select = async (events) => events }: OpenedReceiver,
   { eventId, type }: queries.RequestedReplay,
 ): Promise<string | undefined> {
-  const event = await findEvent(db, applicationId, { id: eventId, type }).catch((error: unknown) => {
+  const found = await findEvent(db, applicationId, { id: eventId, type }).catch((error: unknown) => {
     if (error instanceof Failure && error.details.reason === 'EXPIRED') return undefined;
     throw error;
   });
+  const isOfVehicles = vehicleIds === undefined || vehicleIds.some((one) => one === found?.vehicleId);
+  const [event] = await select(found && isOfVehicles ? [found] : []);
   if (!event) {
-    logger.info({ webhookId: id, eventId }, 'dead letter dropped: its event is no longer in the list');
+    logger.info({ webhookId: id, eventId }, 'dead letter dropped: the webhook no longer receives its event');
     return undefined;
   }
   const { outcome, status, durationMs, error } = await post(event);
