@@ -115,6 +115,23 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     expect(whilePrivate).not.toContain('latitude');
   });
 
+  it('sees no position of an alarm that a fast clock put into a privacy interval, also when it returns', async () => {
+    await api.post('/v1/x/alarm-rules', { name: 'rule', kind: 'crash', vehicleIds: [vehicle.id] });
+    const client = await open();
+    await client.until((state) => state.isComplete);
+    const { lastEventId } = client;
+    await upload(48.654321, { timestamp: Date.now() / 1000 + 200, alarms: { crash: true } });
+    await client.until(({ alarms }) => alarms.at(-1)?.location?.latitude === 48.654321);
+    await setPrivacy('on');
+    await client.until(({ alarms }) => alarms.at(-1)?.location === undefined);
+    const returned = new EventClient(query.httpUrl, '', { 'x-service-token': application.token });
+    clients.push(returned);
+    returned.lastEventId = lastEventId;
+    await returned.open();
+    await returned.until(({ alarms }) => alarms.length > 0);
+    expect(returned.text).not.toContain('48.654321');
+  });
+
   it('sees each step of a command, with its outcome; other applications do not', async () => {
     const stranger = await open((await createApplication(platform.db)).token);
     const client = await open();

@@ -37,12 +37,12 @@ export const privacy: FleetRoutes = { token: [addPrivacyRoutes] };
 function addPrivacyRoutes(http: Http, { db, changes }: Fleet): void {
   const onSchema = { ...schema, summary: 'Start a privacy interval: positions of the vehicle are not stored' };
   http.post('/v1/vehicle/privacy/on', { schema: onSchema }, async (request) => {
-    await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
+    const alarmIds = await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
       const from = await openInterval(trx, vehicleId);
-      if (from !== undefined) await removePositions(trx, vehicleId, from);
       await record(trx, request, 'privacy.on', from !== undefined);
+      return from === undefined ? [] : removePositions(trx, vehicleId, from);
     });
-    await changes.announce({ vehicleIds: [Number(request.body.vehicleId)] });
+    await changes.announce({ vehicleIds: [Number(request.body.vehicleId)], alarmIds });
     return { Privacy: true };
   });
 
@@ -61,15 +61,15 @@ function addPrivacyRoutes(http: Http, { db, changes }: Fleet): void {
  * @param change takes the vehicle's number in the database
  * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED
  */
-async function changePrivacy(
+function changePrivacy<Result>(
   db: Kysely<Tables>,
   caller: Caller,
   id: string,
-  change: (trx: Database, vehicleId: number) => Promise<void>,
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+  change: (trx: Database, vehicleId: number) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction().execute(async (trx) => {
     await raiseIngestBarrier(trx);
-    await change(trx, await lockVehicleForUse(trx, caller, id));
+    return change(trx, await lockVehicleForUse(trx, caller, id));
   });
 }
 
@@ -168,23 +168,28 @@ async function clearTrips(db: Database, vehicleId: number, from: string): Promis
 /**
  * Deletes the alarms that tell where or how fast the vehicle was since then, ends earlier ones then, and removes the positions
  * of the others.
+ * @returns the ids of these alarms
  */
-async function clearAlarms(db: Database, vehicleId: number, from: string): Promise<void> {
-  await sql`delete from alarm where vehicle_id = ${vehicleId} and raised_at >= ${from}::timestamptz
-    and kind in ('geofence', 'speed')`.execute(db);
-  await sql`update alarm set cleared_at = ${from}::timestamptz where vehicle_id = ${vehicleId}
-    and cleared_at > ${from}::timestamptz and kind in ('geofence', 'speed')`.execute(db);
-  await sql`update alarm set latitude = null, longitude = null
-    where vehicle_id = ${vehicleId} and raised_at >= ${from}::timestamptz`.execute(db);
+async function clearAlarms(db: Database, vehicleId: number, from: string): Promise<string[]> {
+  const deleted = await sql<{ id: string }>`delete from alarm where vehicle_id = ${vehicleId}
+    and raised_at >= ${from}::timestamptz and kind in ('geofence', 'speed') returning id`.execute(db);
+  const ended = await sql<{ id: string }>`update alarm set cleared_at = ${from}::timestamptz
+    where vehicle_id = ${vehicleId} and cleared_at > ${from}::timestamptz and kind in ('geofence', 'speed')
+    returning id`.execute(db);
+  const cleared = await sql<{ id: string }>`update alarm set latitude = null, longitude = null
+    where vehicle_id = ${vehicleId} and raised_at >= ${from}::timestamptz returning id`.execute(db);
+  return [deleted, ended, cleared].flatMap(({ rows }) => rows.map(({ id }) => id));
 }
 
 /**
  * Removes every position with a device time from `from` on; run it in changePrivacy. A device clock may be up to 300 s
  * ahead, so readings of a privacy interval can be stored before the interval begins.
  * @param from as text with microseconds
+ * @returns the ids of the alarms that changed
  */
-async function removePositions(db: Database, vehicleId: number, from: string): Promise<void> {
+async function removePositions(db: Database, vehicleId: number, from: string): Promise<string[]> {
   await clearLatestState(db, vehicleId, from);
-  await clearAlarms(db, vehicleId, from);
+  const alarmIds = await clearAlarms(db, vehicleId, from);
   if ((await clearReadings(db, vehicleId, from)) > 0) await clearTrips(db, vehicleId, from);
+  return alarmIds;
 }
