@@ -1,4 +1,4 @@
-import { plateSeparators } from '@odograph/contracts/text-patterns';
+import { plateKey, plateSeparators } from '@odograph/contracts/text-patterns';
 import { type RawBuilder, sql } from 'kysely';
 
 // SQL conditions on the table `vehicle`, which the statement must name by that alias.
@@ -33,6 +33,17 @@ export function plateKeyOf(plate: RawBuilder<unknown>): RawBuilder<string> {
 /** True for a vehicle with this plate: only letters and digits count, in any case. */
 export function hasPlate(plate: string): RawBuilder<boolean> {
   return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate.normalize('NFC')}::text`)}`;
+}
+
+/** True for a vehicle whose VIN, make, model or plate contains a text, in any case; a plate also with other separators. */
+export function isDescribedBy(text: string): RawBuilder<boolean> {
+  const written = sql`strpos(vehicle.search_text, ${text.toLowerCase()}) > 0`;
+  const key = plateKey(text);
+  if (key === '') return sql<boolean>`(${written})`;
+  // search_text has plates without separators, but also without all letters beyond A to Z.
+  const isLatin = /^[A-Z0-9]*$/.test(key);
+  const plate = isLatin ? sql`vehicle.search_text` : plateKeyOf(sql.ref('vehicle.plate'));
+  return sql<boolean>`(${written} or strpos(${plate}, ${isLatin ? key.toLowerCase() : key}) > 0)`;
 }
 
 /**

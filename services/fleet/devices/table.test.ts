@@ -102,7 +102,11 @@ describe('GET /v1/x/devices', () => {
     for (const filter of ['connected=false', 'linked=0', 'quarantined=false', 'model=tracker']) {
       expect(await ids(filter)).toEqual([spare]);
     }
-    for (const search of [vehicle.deviceId.slice(3).toUpperCase(), devices[0].plate.slice(1, 9)]) {
+    for (const search of [
+      vehicle.deviceId.slice(3).toUpperCase(),
+      devices[0].plate.slice(1, 9),
+      devices[0].plate.replace('-', ' '),
+    ]) {
       expect(await ids(`q=${search}`)).toEqual([vehicle.deviceId]);
     }
     expect(await ids('q=%25')).toEqual([]);

@@ -3,6 +3,7 @@ import { deviceProtocols } from '@odograph/contracts/device-models';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { visibleTo } from '@odograph/database/vehicle-access';
+import { isDescribedBy } from '@odograph/database/vehicle-conditions';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
@@ -248,7 +249,7 @@ function isRequested(request: DeviceRequest): RawBuilder<boolean> {
     isVisible(viewer),
     ...(search === undefined
       ? []
-      : [sql<boolean>`(strpos(lower(device.id), ${search}) > 0 or strpos(vehicle.search_text, ${search}) > 0)`]),
+      : [sql<boolean>`(strpos(lower(device.id), ${search}) > 0 or ${isDescribedBy(search)})`]),
     ...(model === undefined ? [] : [sql<boolean>`device.model_id = ${model}`]),
     ...(appId === undefined ? [] : [sql<boolean>`application.app_id = ${appId}`]),
     ...(isLinked === undefined ? [] : [sql<boolean>`(vehicle.id is not null) = ${isLinked}`]),

@@ -6,7 +6,7 @@ import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
-import { isMoving, lastSpeed, maxPause, outOfService } from '@odograph/database/vehicle-conditions';
+import { isDescribedBy, isMoving, lastSpeed, maxPause, outOfService } from '@odograph/database/vehicle-conditions';
 import { GroupFilter, moment, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
@@ -203,7 +203,7 @@ function tablesOf({ sort }: Pick<TableRequest, 'sort'>): RawBuilder<unknown> {
 
 function contains(search: string): RawBuilder<boolean> {
   const isId = /^\d+$/.test(search) ? sql`or strpos(vehicle.id::text, ${search}) = 1` : sql``;
-  return sql<boolean>`(strpos(vehicle.search_text, ${search}) > 0 ${isId} or vehicle.id in (
+  return sql<boolean>`(${isDescribedBy(search)} ${isId} or vehicle.id in (
     select vehicle_id from device_link where strpos(lower(device_id), ${search}) > 0 and period @> now()))`;
 }
 

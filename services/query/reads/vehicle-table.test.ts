@@ -164,6 +164,14 @@ describe('GET /v1/x/vehicles', () => {
     expect(csv).toContain('\r\nhidden,,,\r\n');
   });
 
+  it('finds part of a plate with other separators and letters of any script, composed or not', async () => {
+    for (const plate of ['FÜ-AB 7', 'F-AB 7', 'Ж 001 КХ']) await newVehicle(plate);
+    for (const search of ['fü ab 7', 'FÜAB', 'fü-ab 7'.normalize('NFD')]) {
+      expect(await plates(`q=${encodeURIComponent(search)}`)).toEqual(['FÜ-AB 7']);
+    }
+    expect(await plates(`q=${encodeURIComponent('ж001-к')}`)).toEqual(['Ж 001 КХ']);
+  });
+
   it('finds part of a plate, VIN, device, make and model, in any case, and the start of an id', async () => {
     const first = await newVehicle('AB-123-CD', {}, { vin: 'VF1AG0001', brand: 'Peugeot', model: 'e-208' });
     await newVehicle('XY%9_', {}, { vin: 'WVW', brand: 'VW', model: 'Golf' });

@@ -70,9 +70,7 @@ export async function readVehicle(text: string, appId: string | undefined): Prom
   const written = text.trim();
   const id = /(?:^| · )(\d{10})$/.exec(written)?.[1];
   if (id !== undefined || written === '') return id;
-  // The search ignores all other letters, such as Ü: its results may have another plate.
-  const q = written.normalize('NFC').replace(/[^A-Za-z0-9]/g, '');
-  const found = await listVehicles(appId, { q, limit: maxSuggestions });
+  const found = await listVehicles(appId, { q: written, limit: maxSuggestions });
   const matches = found.filter(({ plate }) => plateKey(plate) === plateKey(written));
   return matches.length === 1 ? matches[0]?.id : undefined;
 }
