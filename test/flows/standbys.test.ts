@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBackup } from '@odograph/cli/backup/backup';
 import { fleetService } from '@odograph/fleet/service';
 import { keyOf, openWriters, readAll, storeBatch } from '@odograph/query/live/changes.fixture';
 import { EventClient } from '@odograph/query/live/event-client.fixture';
@@ -157,6 +160,13 @@ describe.skipIf(!canReplicate())('with standbys, reads', () => {
     } finally {
       client.close();
     }
+  });
+
+  it('of a backup need the primary, which does not compress late readings again meanwhile', async () => {
+    const [standby] = standbys;
+    const engines = { databaseUrl: standby?.url ?? '', redisUrl: platform.config.REDIS_URL };
+    const backup = createBackup(platform.config, engines, join(tmpdir(), `${vehicleId}.backup`), undefined);
+    await expect(backup).rejects.toThrow('the database is a standby');
   });
 
   it('go to the primary while standbys are unavailable, and return to them afterwards', async () => {
