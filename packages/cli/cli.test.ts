@@ -124,6 +124,12 @@ describe('npx odograph', () => {
     const message = await refusalOf(['model', 'import', file]);
     for (const field of ['commands.IMMOBILIZE.success', 'commands.FLY', 'bluetooth']) expect(message).toContain(field);
     expect(await answerOf('model', 'show', 'relay')).toEqual({ ...shown, name: 'relay' });
+    const { name: _, ...nameless } = shown;
+    await writeFile(file, JSON.stringify([{ ...shown, name: 'second' }, nameless]));
+    expect(await refusalOf(['model', 'import', file])).toBe(`${file}: a device model has no name`);
+    await writeFile(file, '{"name": "relay",');
+    expect(await refusalOf(['model', 'import', file])).toContain(`${file} cannot be read as JSON: `);
+    expect(await refusalOf(['model', 'show', 'second'])).toContain('NOT_FOUND');
   });
 
   it('creates, lists and revokes a share', async () => {

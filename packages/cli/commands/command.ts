@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Config } from '@odograph/runtime/config';
 import type { AdminApi } from '../server/admin-api.ts';
 
@@ -23,6 +24,16 @@ export const list = (help: string): Option<'list'> => ({ kind: 'list', help });
 /** Returns the number that an option holds; other text is returned as it is, and the platform rejects it. */
 export function numeric(text: string | undefined): number | string | undefined {
   return text === undefined || text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+/** Reads a JSON file. @throws Error that names the file */
+export async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${file} cannot be read as JSON: ${reason}`, { cause });
+  }
 }
 
 type Options = Readonly<Record<string, Option>>;

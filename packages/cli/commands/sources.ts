@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sourceFormatNames } from '@odograph/contracts/sources';
 import { segment, UsageFailure } from '../server/admin-api.ts';
-import { command, flag, numeric, optional, required } from './command.ts';
+import { command, flag, numeric, optional, readJson, required } from './command.ts';
 
 /** `traccar, flespi, tesla, owntracks or osmand` */
 const formats = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(sourceFormatNames);
@@ -172,13 +172,7 @@ export const canCommands = [
 const app = required('appId of the application');
 
 async function readSettings(file: string): Promise<object> {
-  let settings: unknown;
-  try {
-    settings = JSON.parse(await readFile(file, 'utf8'));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${file} cannot be read as JSON: ${reason}`, { cause });
-  }
+  const settings = await readJson(file);
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
     throw new Error(`${file} must hold a JSON object`);
   }

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { segment } from '../server/admin-api.ts';
-import { command, list, numeric, optional, required } from './command.ts';
+import { command, list, numeric, optional, readJson, required } from './command.ts';
 
 const app = required('appId of the application');
 const limit = optional('maximum number of rows');
@@ -252,12 +251,14 @@ export const deviceCommands = [
     examples: ['model import model.json'],
     operand: 'FILE',
     async run({ api, operand }) {
-      const content = JSON.parse(await readFile(operand, 'utf8')) as { name: string } | { name: string }[];
-      const models = [];
-      for (const { name, ...model } of Array.isArray(content) ? content : [content]) {
-        models.push(await api.put(`device-models/${segment(String(name))}`, model));
-      }
-      return { models };
+      const models = [await readJson(operand)].flat().map((model) => {
+        const { name, ...rest } = Object(model);
+        if (typeof name !== 'string') throw new Error(`${operand}: a device model has no name`);
+        return { name, rest };
+      });
+      const imported = [];
+      for (const { name, rest } of models) imported.push(await api.put(`device-models/${segment(name)}`, rest));
+      return { models: imported };
     },
   }),
   command({
