@@ -66,7 +66,7 @@ function addReading(http: Http, { db }: Fleet): void {
 
 function addEnd(http: Http, { db }: Fleet): void {
   const stopSchema = {
-    summary: 'Stop publishing an application as GBFS; its feeds answer NOT_FOUND from then on',
+    summary: 'Stop publishing an application as GBFS; its feeds answer NOT_FOUND within their TTL',
     params: ApplicationPath,
     response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION', 'NOT_FOUND'),
   };

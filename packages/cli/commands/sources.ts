@@ -204,7 +204,7 @@ export const gbfsCommands = [
   }),
   command({
     name: 'gbfs disable',
-    summary: 'stop publishing an application; its feeds answer NOT_FOUND from then on',
+    summary: 'stop publishing an application; its feeds answer NOT_FOUND within their TTL',
     examples: ['gbfs disable --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.delete(`gbfs/${segment(options.app)}`),
