@@ -225,6 +225,15 @@ describe.skipIf(!hasBrowser)('every screen of the console', () => {
     await platform?.stop();
   });
 
+  it('is found at its address', async () => {
+    const statuses: [path: string, status: number][] = [];
+    for (const { path } of screens) {
+      const { status } = await fetch(`${platform.httpUrl}${path}`, { headers: { accept: 'text/html' } });
+      if (status !== 200) statuses.push([path, status]);
+    }
+    expect(statuses).toEqual([['/nowhere', 404]]);
+  });
+
   // French has the longest texts. The other tests of the console cover English names: they find elements by them.
   it('fits 390 (dark), 820 and 1440 pixels in French, and has no axe violations', { timeout: 600_000 }, async () => {
     const faults: [path: string, width: number, faults: string[]][] = [];
