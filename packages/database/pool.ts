@@ -17,7 +17,10 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
   /** Bounds how long a vanished client can hold its locks: without it, until the TCP timeout of the server, hours later. */
   idleInTransactionMs?: number;
-  /** Idle time after which a connection is destroyed, even during a statement; must exceed the longest statement. */
+  /**
+   * Idle time after which a connection is destroyed, even during a statement; must exceed the longest statement. Default:
+   * twice `statementTimeoutMs`.
+   */
   silenceMs?: number;
 }
 
@@ -39,7 +42,7 @@ function sessionSettings({ statementTimeoutMs, idleInTransactionMs }: PoolOption
 
 /** Creates a pool of PostgreSQL connections; the caller ends it. */
 export function createPool(options: PoolOptions): Pool {
-  const { url, name, size, silenceMs } = options;
+  const { url, name, size, statementTimeoutMs, silenceMs = statementTimeoutMs && 2 * statementTimeoutMs } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,

@@ -290,10 +290,7 @@ async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Pa
 
 /** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, even at the start. */
 export async function openEngines(host: ServiceHost<Http>) {
-  const db = openDatabase({
-    ...{ url: host.config.DATABASE_URL, name: 'broker', size: 2 },
-    ...{ statementTimeoutMs: 5000, silenceMs: 10_000 },
-  });
+  const db = openDatabase({ url: host.config.DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
   host.onStop('broker database', () => db.destroy());
   const metrics = createBrokerMetrics(host.metrics);
   const failures = new BackgroundFailures(brokerTasks, host.logger, metrics.backgroundFailures);

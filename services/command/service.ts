@@ -30,7 +30,6 @@ function openContext(host: ServiceHost<Http>): CommandContext {
     name: 'command',
     size: config.DATABASE_POOL_SIZE,
     statementTimeoutMs,
-    silenceMs: 2 * statementTimeoutMs,
     preparedStatements,
   });
   onStop('command database', () => db.destroy());

@@ -175,8 +175,7 @@ async function createCommands(
 /** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, even at the start. */
 async function openEngines(host: ServiceHost<Http>) {
   const db = openDatabase({
-    ...{ url: host.config.DATABASE_URL, name: 'gateway', size: 2 },
-    ...{ statementTimeoutMs: 5000, silenceMs: 10_000 },
+    ...{ url: host.config.DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 },
     preparedStatements,
   });
   host.onStop('gateway database', () => db.destroy());

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
-import { openDatabase } from '@odograph/database/database';
+import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { gatewayService } from '@odograph/gateway/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
@@ -67,6 +67,20 @@ describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when 
 describe.skipIf(!inject('isNativeDatabase'))(
   'when the connections to the database go silent, and new ones work',
   () => {
+    it('a statement fails after twice the time limit of the server, and the next one works', async () => {
+      const target = new URL(testDatabaseUrl());
+      const line = await startTcpProxy(Number(target.port));
+      const url = Object.assign(target, { port: String(line.port) }).href;
+      const db = openDatabase({ url, name: 'test', size: 1, statementTimeoutMs: 500 });
+      await pingDatabase(db);
+      line.silence();
+      await expect(pingDatabase(db)).rejects.toThrow('the database connection was silent for 1000 ms');
+      line.mend();
+      await pingDatabase(db);
+      await db.destroy();
+      line.close();
+    });
+
     it('devices connect and commands are sent within seconds', async () => {
       const owner = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
       const target = new URL(testDatabaseUrl());
