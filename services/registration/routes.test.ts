@@ -292,6 +292,24 @@ describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
     expect(body.vin).toMatchObject({ vin, wmi: 'WBA', make: 'BMW', checkDigitRequired: false });
   });
 
+  it('shows the vehicles of the platform in the view of the named application only', async () => {
+    const plate = 'M-XY 5678';
+    const { id } = await createVehicle(fixture.platform.db, fixture.application);
+    await fixture.platform.db
+      .updateTable('vehicle')
+      .set({ plate, model: 'Own' })
+      .where('id', '=', Number(id))
+      .execute();
+    const explain = (view: string) =>
+      fixture.admin.get(`/v1/x/admin/registrations/${encodeURIComponent(plate)}${view}`);
+    const { body } = await explain(`?appId=${fixture.application.appId}`);
+    expect(body.record).toEqual((await lookUp(plate)).body);
+    expect(body.sources).toMatchObject({ 'certificate.plate': 'platform', 'certificate.model': 'platform' });
+    for (const view of ['', `?appId=${other.appId}`]) {
+      expect((await explain(view)).body.error).toBe('INVALID_PARAMETER');
+    }
+  });
+
   it('removes the records of a vehicle once', async () => {
     const [plate, vin] = ['AD-002-AD', 'XZZTESTA0A6000002'];
     await importRecords(fixture.admin, [{ plate, vin, model: 'i3' }]);

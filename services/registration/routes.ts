@@ -9,7 +9,7 @@ import { AppId, answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { removeRecords } from './imports/queries.ts';
 import { fieldPaths, fieldType, RegistrationRecord, toRecord } from './record/fields.ts';
-import { identityOf, identityOfFields, parsePlateOrVin } from './record/identity.ts';
+import { identityOf, identityOfFields, parsePlateOrVin, type VehicleIdentity } from './record/identity.ts';
 import { decodeVin, VinReport } from './record/vin.ts';
 import { type Lookup, lookUp } from './sources/lookup.ts';
 import { deleteCachedAnswers } from './sources/provider.ts';
@@ -59,6 +59,25 @@ function lookUpVehicle(sources: Sources, vehicle: VehicleDescription, caller: Ca
   );
 }
 
+/**
+ * Looks up a plate or VIN in the view of a caller; without one, without the vehicles and records of any application.
+ * @throws Failure INVALID_PARAMETER for text that is neither a plate nor a VIN
+ */
+async function lookUpPlateOrVin(
+  db: Database,
+  sources: Sources,
+  text: string,
+  caller?: Caller,
+): Promise<{ found: Lookup; identity: VehicleIdentity }> {
+  // Before validation: a vehicle of the caller may have a foreign plate.
+  const own = caller === undefined ? undefined : await findOwnDescription(db, caller, text);
+  if (caller !== undefined && own !== undefined) {
+    return { found: await lookUpVehicle(sources, own, caller), identity: identityOf(own) };
+  }
+  const identity = parsePlateOrVin('plate_or_vin', text);
+  return { found: await lookUp([...sources.registers, sources.vin], identity, caller?.applicationId), identity };
+}
+
 /** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
 export function lookupRoutes(db: Database, sources: Sources): RoutePlugin {
   return (http) => {
@@ -80,11 +99,7 @@ function addPlateOrVinRoute(http: Http, db: Database, sources: Sources): void {
       },
     },
     async ({ caller, params: { plate_or_vin: text } }, reply) => {
-      // Before validation: a vehicle of the caller may have a foreign plate.
-      const own = await findOwnDescription(db, caller, text);
-      if (own !== undefined) return answerWith(reply, await lookUpVehicle(sources, own, caller));
-      const identity = parsePlateOrVin('plate_or_vin', text);
-      return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller.applicationId));
+      return answerWith(reply, (await lookUpPlateOrVin(db, sources, text, caller)).found);
     },
   );
 }
@@ -145,8 +160,8 @@ function addExplainedLookup(http: Http, db: Database, sources: Sources, now: () 
     },
     async ({ params, query: { appId }, operator }) => {
       const applicationId = await findScope(db, operator, appId);
-      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      const found = await lookUp([...sources.registers, sources.vin], identity, applicationId ?? undefined);
+      const caller = applicationId === null ? undefined : { applicationId };
+      const { found, identity } = await lookUpPlateOrVin(db, sources, params.plate_or_vin, caller);
       const vin = identityOfFields(found.fields).vin ?? identity.vin;
       return {
         known: found.isKnown,
