@@ -53,11 +53,12 @@ async function main(): Promise<void> {
     await platform.stop();
     logger.info('stopped');
   });
-  const addresses = describeAddresses(config, platform);
+  const addresses = describeAddresses(config, platform, serviceNames);
   const signIn = 'npx odograph operator create --name NAME --role administrator';
-  logger.info({ ...addresses, signIn, http: platform.httpUrl, services: serviceNames }, 'ready');
+  const shown = serviceNames.includes('console') ? { ...addresses, signIn } : addresses;
+  logger.info({ ...shown, http: platform.httpUrl, services: serviceNames }, 'ready');
   if (process.stdout.isTTY) {
-    const lines = Object.entries({ ...addresses, signIn }).map(([name, value]) => `  ${name.padEnd(10)} ${value}\n`);
+    const lines = Object.entries(shown).map(([name, value]) => `  ${name.padEnd(10)} ${value}\n`);
     process.stdout.write(`\nOdograph is ready\n${lines.join('')}\n`);
   }
 }

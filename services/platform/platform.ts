@@ -101,20 +101,25 @@ export async function startPlatform(
   }
 }
 
-/** Returns the addresses of a ready platform for users and devices. */
-export function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
+/** Returns the addresses for users and devices at which a ready process with these services listens. */
+export function describeAddresses(
+  config: Config,
+  { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>,
+  serviceNames: readonly string[],
+): Record<string, string> {
+  const pages = { page: `${httpUrl}/`, reference: `${httpUrl}/docs` };
+  const mqtts =
+    config.MQTT_TLS_CERTIFICATE === undefined
+      ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
+      : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`;
+  const teltonika =
+    config.TELTONIKA_PORT === 0
+      ? 'off: set TELTONIKA_PORT'
+      : `${config.TELTONIKA_HOST}:${config.TELTONIKA_PORT}, TCP and UDP`;
   return {
-    page: `${httpUrl}/`,
-    reference: `${httpUrl}/docs`,
-    mqtt: mqttUrl,
-    mqtts:
-      config.MQTT_TLS_CERTIFICATE === undefined
-        ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
-        : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`,
-    teltonika:
-      config.TELTONIKA_PORT === 0
-        ? 'off: set TELTONIKA_PORT'
-        : `${config.TELTONIKA_HOST}:${config.TELTONIKA_PORT}, TCP and UDP`,
+    ...(serviceNames.includes('console') ? pages : {}),
+    ...(serviceNames.includes('broker') ? { mqtt: mqttUrl, mqtts } : {}),
+    ...(serviceNames.includes('gateway') ? { teltonika } : {}),
   };
 }
 

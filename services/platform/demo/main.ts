@@ -33,7 +33,7 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
 /** Describes the running demo to a newcomer: addresses, credentials and a command to try. */
 function describeDemo(config: Config, platform: Platform, { fleet, token }: Demo): string {
   const { appId, appKey, vehicles, operator } = fleet;
-  const { page, ...addresses } = describeAddresses(config, platform);
+  const { page, ...addresses } = describeAddresses(config, platform, selectServices([]));
   const shown = { page, operator: operator.name, password: operator.password, ...addresses, appId, appKey };
   const [vehicle] = vehicles;
   const headers = `-H 'content-type: application/json' -H 'x-service-token: ${token}'`;
