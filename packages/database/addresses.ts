@@ -215,7 +215,8 @@ export async function isNamed(db: Database, cell: Cell, config: SourceConfig): P
 }
 
 /**
- * Stores the address of a cell. Ignores cells of deleted applications.
+ * Stores the address of a cell. Ignores cells of applications that are deleted, or are being moved: `purge` deletes their
+ * addresses first, and cells may be queued for hours.
  * @param address undefined if there is none
  */
 export async function storeAddress(
@@ -227,7 +228,7 @@ export async function storeAddress(
   const { applicationId, latitudeCell, longitudeCell } = cell;
   await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address, from_map)
     select id, ${latitudeCell}, ${longitudeCell}, ${address ?? null}, ${isFromMap} from application
-    where id = ${applicationId} and deleted_at is null
+    where id = ${applicationId} and deleted_at is null and moving_since is null
     on conflict (application_id, latitude_cell, longitude_cell)
     do update set address = excluded.address, from_map = excluded.from_map, answered_at = excluded.answered_at`.execute(
     db,

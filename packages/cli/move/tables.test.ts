@@ -1,3 +1,4 @@
+import { storeAddress } from '@odograph/database/addresses';
 import { openConnection } from '@odograph/database/database';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { useDatabase } from '@odograph/testkit/scopes';
@@ -8,13 +9,15 @@ import { removeRows } from './tables.ts';
 
 const db = useDatabase();
 
-it('purging an application deletes its cached place addresses', async () => {
+it('purging an application deletes its cached place addresses, and no queued ones follow', async () => {
   const [purged, other] = [await createApplication(db), await createApplication(db)];
+  await sql`update application set moving_since = now() where id = ${purged.id}`.execute(db);
   await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)
     select unnest(array[${purged.id}, ${other.id}]::integer[]), 488000, 23000, 'rue de la Paix'`.execute(db);
   const { client } = await openConnection(testDatabaseUrl(), 'test');
   try {
     await removeRows(client, purged.id);
+    await storeAddress(db, { applicationId: purged.id, latitudeCell: 488001, longitudeCell: 23000 }, 'rue Daunou');
   } finally {
     await client.end();
   }
