@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { createApiClient } from '@odograph/testkit/api-client';
 import {
+  createApplication,
   createOperator,
   createUser,
   createVehicle,
@@ -231,6 +232,14 @@ describe('a share ends', () => {
     for (const state of [true, false]) await api.put('/v1/vehicle', { id: archived.vehicle.id, archived: state });
     await sql`update vehicle set deleted_at = now() where id = ${Number(deleted.vehicle.id)}`.execute(db);
     for (const { token } of [archived, deleted]) expect(await open(token)).toMatchObject(ended);
+  });
+
+  it('with its application, also while its vehicles are being deleted', async () => {
+    const other = await createApplication(db);
+    const { token } = await shareOf(await createVehicle(db, other), {}, as(other.token));
+    expect((await open(token)).status).toBe(200);
+    await sql`update application set deleted_at = now() where id = ${other.id}`.execute(db);
+    await expectEnded(token);
   });
 
   it('when the user who created it may no longer use the vehicle', async () => {

@@ -16,6 +16,7 @@ import { usePlatform } from '@odograph/testkit/scopes';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { Aedes } from 'aedes';
+import { sql } from 'kysely';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
@@ -204,6 +205,15 @@ describe('Home Assistant', () => {
     expect(retained.get('odograph/status')).toBe('offline');
     expect([...retained.values()].join()).not.toContain('latitude');
     await later.endAsync(true);
+  });
+
+  it('removes the vehicles of a deleted application, also while they are being deleted', async () => {
+    platform = await start();
+    await eventually(async () => expect(configOf('sensor', 'range')).toBeTruthy());
+    await change(vehicle.id, () =>
+      sql`update application set deleted_at = now() where id = ${application.id}`.execute(shared.db),
+    );
+    await eventually(async () => expect(heard.get(configTopic('sensor', 'range'))).toBe(''));
   });
 
   it('removes archived vehicles, also those archived while the platform was stopped', async () => {

@@ -16,7 +16,8 @@ const number = (group: string, key: string) =>
 const unlessPrivate = (value: RawBuilder<unknown>) => sql`case when not ${sql.raw(privacyIsOn)} then ${value} end`;
 
 /**
- * Finds the vehicles of applications that are neither archived nor deleted.
+ * Finds the vehicles of applications that are neither archived nor deleted. The vehicles of a deleted application are deleted
+ * in several transactions.
  * @param ids the vehicles to look for; all without it
  */
 async function findShownVehicles(
@@ -35,7 +36,7 @@ async function findShownVehicles(
     from vehicle
     join application on application.id = vehicle.application_id
     left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
-    where vehicle.deleted_at is null and vehicle.archived_at is null
+    where vehicle.deleted_at is null and vehicle.archived_at is null and application.deleted_at is null
       and application.app_id = any(${appIds}::text[]) and ${among}
     order by vehicle.id`.execute(db);
   return rows;
