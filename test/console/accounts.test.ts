@@ -116,6 +116,34 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     await page.context().close();
   });
 
+  it('keeps the limit of an operator to a deleted application until someone removes it', async () => {
+    const { admin, platform } = setup;
+    const { appId } = (await admin.post('/v1/x/admin/applications', { name: uniqueName('Fleet') })).body;
+    const name = uniqueName('op');
+    await admin.post('/v1/x/admin/operators', { name, role: 'viewer', appIds: [appId] });
+    await admin.delete(`/v1/x/admin/applications/${appId}`);
+    const account = await createAccount(platform, undefined, 'administrator');
+    const { page } = await setup.open('/accounts/operators', account);
+    const operator = page.getByRole('listitem').filter({ hasText: name });
+    await operator.locator('summary').click();
+    const edit = operator.getByRole('button', { name: 'Edit' });
+    const dialog = page.getByRole('dialog', { name: `Change ${name}` });
+    const save = async () => {
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      const { operators } = (await admin.get('/v1/x/admin/operators')).body;
+      return operators.find((one: { name: string }) => one.name === name);
+    };
+    await edit.click();
+    await dialog.getByLabel('Role').selectOption('operator');
+    expect(await save()).toMatchObject({ role: 'operator', appIds: [appId] });
+    await edit.click();
+    await dialog.getByLabel(appId).click();
+    await dialog.getByLabel(setup.application.appId).check();
+    expect(await save()).toMatchObject({ role: 'operator', appIds: [setup.application.appId] });
+    await page.context().close();
+  });
+
   it('creates an application, changes its settings, and keeps the input when another person was faster', async () => {
     const account = await createAccount(setup.platform, undefined, 'administrator');
     const { page, errors } = await setup.open('/accounts', account);

@@ -35,6 +35,8 @@ function ValuesFields({ values, onChange }: ValuesOptions) {
   const { accounts: text, profile } = texts.value;
   const { applications } = operatorApplications();
   const { role, appIds } = values;
+  // A deleted application still limits an operator, who would otherwise see all others.
+  const deleted = appIds.filter((id) => !applications.some(({ appId }) => appId === id));
   return (
     <>
       <SelectField
@@ -46,7 +48,7 @@ function ValuesFields({ values, onChange }: ValuesOptions) {
       />
       <fieldset class="plain applications-choice">
         <legend>{text.limitedTo}</legend>
-        {applications.map((one) => (
+        {[...applications, ...deleted.map((appId) => ({ appId, name: appId }))].map((one) => (
           <label key={one.appId}>
             <input
               type="checkbox"
@@ -124,7 +126,8 @@ function EditOperator({ operator, onClose }: EditOptions) {
   const { name } = operator;
   const save = async () => {
     const { role, appIds } = values.value;
-    const body = { role, appIds: [...appIds], version: base.value.version };
+    const isSameLimit = appIds === operator.appIds;
+    const body = { role, ...(!isSameLimit && { appIds: [...appIds] }), version: base.value.version };
     try {
       await answerOf(api.PUT('/v1/x/admin/operators/{name}', { params: { path: { name } }, body }));
       onClose();
