@@ -1,3 +1,4 @@
+import { messageOf } from '@odograph/runtime/message-of';
 import { runCommandLine } from './command-line.ts';
 import { exitCodeOf } from './server/admin-api.ts';
 
@@ -8,8 +9,7 @@ process.stdout.on('error', (error: Error) => {
 runCommandLine(process.argv.slice(2)).then(
   (output) => process.stdout.write(output),
   (error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`odograph: ${message.replace(/\s*\n\s*/g, ' ')}\n`);
+    process.stderr.write(`odograph: ${messageOf(error).replace(/\s*\n\s*/g, ' ')}\n`);
     process.exitCode = exitCodeOf(error);
   },
 );

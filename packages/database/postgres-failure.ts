@@ -1,4 +1,5 @@
 import { Failure, type FailureCode, type FailureDetails } from '@odograph/contracts/failures';
+import { messageOf } from '@odograph/runtime/message-of';
 import { DatabaseError } from 'pg';
 
 /** Returns the SQLSTATE of an error raised by PostgreSQL, else undefined (PostgreSQL, Appendix A). */
@@ -75,5 +76,5 @@ export function describeDatabaseError(error: unknown): Record<string, string | u
   if (error instanceof DatabaseError) {
     return { sqlState: error.code, table: error.table, constraint: error.constraint, routine: error.routine };
   }
-  return { error: error instanceof Error ? error.message : String(error) };
+  return { error: messageOf(error) };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from './logger.ts';
+import { messageOf } from './message-of.ts';
 import { type Counter, exportZero } from './metrics.ts';
 
 /** Reports that background work for `Task` failed or succeeded. */
@@ -29,7 +30,7 @@ export class BackgroundFailures<Task extends string> implements FailureReports<T
 
   failed(task: Task, error: unknown): void {
     this.#counter.inc({ task });
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     // Retries fail with the same reason, many times.
     if (this.#failing.get(task) === reason) return;
     this.#failing.set(task, reason);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { configOfService, type ResolvedConfig } from './config.ts';
 import type { Limits } from './limits.ts';
 import type { Logger } from './logger.ts';
+import { messageOf } from './message-of.ts';
 import type { Registry } from './metrics.ts';
 
 /** The environment of a service; `Http` is the HTTP interface that all services of a process share. */
@@ -67,7 +68,7 @@ async function serviceHealth(service: RunningService): Promise<ServiceHealth> {
   try {
     return await Promise.race([service.health(), silent]);
   } catch (error) {
-    return { ok: false, state: error instanceof Error ? error.message : 'failed' };
+    return { ok: false, state: messageOf(error) };
   } finally {
     timeout.abort();
     await silent.catch(() => undefined);

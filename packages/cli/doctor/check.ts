@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { messageOf } from '@odograph/runtime/message-of';
 
 /** One line of the diagnosis. */
 export interface Check {
@@ -89,6 +90,6 @@ export function checkPrivateKey(check: string, certificatePem: string, keyPem: s
 export async function attempt(group: string, remedy: string, run: () => Promise<Check[]>): Promise<Check[]> {
   return run().catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return [fault(group, cause instanceof Error ? cause.message || cause.name : String(cause), remedy)];
+    return [fault(group, messageOf(cause), remedy)];
   });
 }

@@ -5,6 +5,7 @@ import { findMissingMigrations, UnsupportedDatabase } from '@odograph/database/m
 import { describeUnreadable, kindsOfSealedValues, sealedValues } from '@odograph/database/sealed-values';
 import type { Tables } from '@odograph/database/tables';
 import type { Config } from '@odograph/runtime/config';
+import { messageOf } from '@odograph/runtime/message-of';
 import { readEncryptionKeys, Sealer } from '@odograph/runtime/sealing';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
 import { type Kysely, sql } from 'kysely';
@@ -332,7 +333,7 @@ async function checkRole(service: string, name: string, url: string): Promise<Ch
       ? warning(label, `${row.role} has the rights of the owner`, `use odograph_${service} in ${name}`)
       : ok(label, row.role);
   } catch (error) {
-    return fault(label, error instanceof Error ? error.message : String(error), remedy);
+    return fault(label, messageOf(error), remedy);
   } finally {
     await db.destroy();
   }
