@@ -27,14 +27,19 @@ export interface CommandMessage {
   expiresAt: number;
 }
 
+/** Longest texts of an acknowledgement. */
+export const maxStatusLength = 64;
+export const maxReasonLength = 256;
+export const maxMacLength = 64;
+
 /** An acknowledgement of a device. */
 export const AcknowledgementMessage = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 64 }),
   ok: Type.Boolean(),
-  status: Type.Optional(Type.String({ maxLength: 64 })),
-  reason: Type.Optional(Type.String({ maxLength: 256 })),
+  status: Type.Optional(Type.String({ maxLength: maxStatusLength })),
+  reason: Type.Optional(Type.String({ maxLength: maxReasonLength })),
   /** Of the confirmation of a key list (docs/keyless.md). */
-  mac: Type.Optional(Type.String({ maxLength: 64 })),
+  mac: Type.Optional(Type.String({ maxLength: maxMacLength })),
 });
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 

@@ -1,4 +1,10 @@
-import { type AcknowledgementMessage, CommandAcknowledgement } from '@odograph/contracts/commands';
+import {
+  type AcknowledgementMessage,
+  CommandAcknowledgement,
+  maxMacLength,
+  maxReasonLength,
+  maxStatusLength,
+} from '@odograph/contracts/commands';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { parseKeyListAcknowledgementId } from '@odograph/contracts/topics';
@@ -18,11 +24,27 @@ function storable(text: string): string {
   return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
-/** Parses the acknowledgement of a command or of a key list; undefined for anything else. */
+/** Leaves out a `status`, `reason` or `mac` that is no text, and cuts a reason: none of them decides whether the device acted. */
+function withValidTexts(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { status, reason, mac, ...decisive } = value as Record<string, unknown>;
+  return {
+    ...decisive,
+    ...(typeof status === 'string' && status.length <= maxStatusLength ? { status } : {}),
+    // By code points, so that no emoji is split.
+    ...(typeof reason === 'string' ? { reason: [...reason].slice(0, maxReasonLength).join('') } : {}),
+    ...(typeof mac === 'string' && mac.length <= maxMacLength ? { mac } : {}),
+  };
+}
+
+/**
+ * Parses the acknowledgement of a command or of a key list; undefined for text without a valid `id` and `ok`. Its other
+ * members are kept as far as they are valid.
+ */
 export function parseAcknowledgement(text: string): CommandAcknowledgement | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = withValidTexts(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -90,9 +90,17 @@ it('takes as acknowledgement only what names a command, and keeps of its text wh
     ok: false,
     reason: 'ab\ufffd',
   });
-  for (const value of [{ id: 'x', ok: true }, { id, ok: 1 }, { id }, [], null, { id, ok: true, status: 7 }]) {
+  for (const value of [{ id: 'x', ok: true }, { id, ok: 1 }, { id }, [], null]) {
     expect(parseAcknowledgement(JSON.stringify(value))).toBeUndefined();
   }
+});
+
+it('takes an acknowledgement whose status or reason is invalid, without them or with the reason cut', () => {
+  const id = '3b241101-e2bb-4255-8caf-4136c566a962';
+  const parse = (texts: object) => parseAcknowledgement(JSON.stringify({ id, ok: false, ...texts }));
+  expect(parse({ status: null, reason: null, mac: null })).toEqual({ id, ok: false });
+  expect(parse({ status: 'x'.repeat(65), reason: 7, mac: {} })).toEqual({ id, ok: false });
+  expect(parse({ reason: `${'x'.repeat(255)}\u{1f511}and more` })?.reason).toBe(`${'x'.repeat(255)}\u{1f511}`);
 });
 
 it('passes only an acknowledged command, and names the cause of any other', () => {
