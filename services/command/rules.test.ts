@@ -9,6 +9,13 @@ describe('isDriving', () => {
     ['ignition is on and the speed is 5.1 km/h', true, { ignition: true, locationSpeedKmh: 5.1 }],
     ['the speed is just 5 km/h', false, { ignition: true, locationSpeedKmh: 5 }],
     ['the ignition is off, as on a tow truck', false, { ignition: false, locationSpeedKmh: 80 }],
+    ['ignition and engine were never reported and the speed is 5.1 km/h', true, { locationSpeedKmh: 5.1 }],
+    [
+      'ignition and engine were never reported, and movement is reported without a speed',
+      true,
+      { movement: true, locationTimeMs: 1 },
+    ],
+    ['the ignition was never reported and the engine is OFF', false, { engine: 'OFF', locationSpeedKmh: 80 }],
     ['only the fleet group tells the speed', true, { ignition: true, fleetSpeedKmh: 30 }],
     ['only the engine tells the ignition', true, { engine: 'ON', fleetSpeedKmh: 30 }],
     [

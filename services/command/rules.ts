@@ -125,15 +125,16 @@ function isMovingAtUncertainSpeed(reported: LastReported): boolean {
 }
 
 /**
- * Tests whether a vehicle is driving by its latest reported values: ignition on and speed above 5 km/h, or movement
+ * Tests whether a vehicle is driving by its latest reported values: ignition not off and speed above 5 km/h, or movement
  * while the speed is uncertain.
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
  * the higher when both have the same time. `engine` ON counts even if the ignition is off: after a device was
- * replaced, the latest state may still hold the ignition of the old one.
+ * replaced, the latest state may still hold the ignition of the old one. Without either, it may be
+ * on: some devices report neither.
  */
 export function isDriving(reported: LastReported): boolean {
-  const isOn = reported.ignition || reported.engine === 'ON';
+  const isOn = reported.engine === 'ON' || (reported.ignition ?? reported.engine !== 'OFF');
   return isOn && (isMovingAtUncertainSpeed(reported) || lastSpeedKmh(reported) > drivingAboveKmh);
 }
 
