@@ -241,6 +241,26 @@ it('sets the lock in the latest state even when the acknowledgement arrives afte
   expect(rows).toEqual([{ fleet: { lock: 'LOCKED' } }]);
 });
 
+it('keeps the state of a later command when an earlier one is acknowledged late', async () => {
+  const lock = await newCommand();
+  const { vehicleId, deviceId } = lock;
+  const unlock = { ...lock, id: randomUUID(), action: 'UNLOCK' } as const;
+  const start = { ...lock, id: randomUUID(), action: 'START' } as const;
+  await sql`insert into vehicle_latest (vehicle_id, time, received_at)
+    values (${vehicleId}::integer, now(), now())`.execute(platform.db);
+  for (const command of [lock, unlock, start]) {
+    await insertCommand(platform.db, command);
+    await endCommand(platform.db, command.id);
+  }
+  for (const { id } of [unlock, lock, start]) {
+    await acknowledgeCommand(platform.db, deviceId, { id, ok: true }, Date.now());
+  }
+  const { rows } = await sql`select fleet from vehicle_latest where vehicle_id = ${vehicleId}::integer`.execute(
+    platform.db,
+  );
+  expect(rows).toEqual([{ fleet: { lock: 'UNLOCKED', immobilizer: 'UNLOCKED' } }]);
+});
+
 it('sets the acknowledged lock in the latest state, unless telemetry is newer or the device reports the opposite', async () => {
   expect(await fleetAfterLock(60)).toEqual({ lock: 'LOCKED', fuel: 5 });
   expect(await fleetAfterLock(60, 'OPEN')).toEqual({ lock: 'UNLOCKED', fuel: 5 });

@@ -283,9 +283,15 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
   when 'START' then
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
+/** SQL on `command`: true if a later command that sets the same field was acknowledged before its late acknowledgement. */
+const isSuperseded = sql`exists (select from command as later
+  where later.vehicle_id = command.vehicle_id and later.position > command.position and later.state = 'acknowledged'
+    and later.action = any (case when command.action in ('LOCK', 'UNLOCK') then array['LOCK', 'UNLOCK']
+      else array['IMMOBILIZE', 'START'] end))`;
+
 /**
  * SQL that writes the `lock` or `immobilizer` that an acknowledged command achieves to the latest state of its vehicle;
- * newer telemetry wins. A refused or ended command changes nothing.
+ * newer telemetry and later commands win. A refused or ended command changes nothing.
  */
 function writeAchievedState(
   deviceId: string,
@@ -299,6 +305,6 @@ function writeAchievedState(
       fleet_time = greatest(vehicle_latest.fleet_time, ${receivedAt})
     from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
     where ${ok} and command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')
-      and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null
+      and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null and not ${isSuperseded}
     returning 1`;
 }
