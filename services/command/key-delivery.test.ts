@@ -171,7 +171,7 @@ describe('a list', () => {
     expect(await messenger.keepsKeyLists()).toBe(true);
   });
 
-  it('holds the revoked and suspended authorizations of the linked vehicle that have not expired, and no driver', async () => {
+  it('holds the revoked and suspended authorizations of the linked vehicle until 5 minutes after they expire, and no driver', async () => {
     const insert = async (until: string, revoked: string | null, suspended: string | null, vehicle = vehicleId) => {
       const { rows } = await sql<{ id: string; untilMs: number; suspendedMs: number | null }>`
         insert into bluetooth_authorization
@@ -187,8 +187,11 @@ describe('a list', () => {
     const revoked = await insert('1 hour', '-1 minute', null);
     const suspended = await insert('1 hour', null, '5 minutes');
     const both = await insert('2 hours', '-1 minute', '5 minutes');
-    await insert('-1 minute', '-1 hour', null);
-    await insert('1 hour', null, '-1 minute');
+    // A device whose clock is behind still accepts their tokens.
+    const expired = await insert('-4 minutes', '-1 hour', null);
+    const resumed = await insert('1 hour', null, '-4 minutes');
+    await insert('-6 minutes', '-1 hour', null);
+    await insert('1 hour', null, '-6 minutes');
     await insert('1 hour', null, null);
     const other = await createVehicle(db, await createApplication(db));
     await insert('1 hour', '-1 minute', null, Number(other.id));
@@ -200,6 +203,8 @@ describe('a list', () => {
         { id: revoked.id, state: 'revoked', untilMs: revoked.untilMs },
         { id: suspended.id, state: 'suspended', untilMs: suspended.suspendedMs },
         { id: both.id, state: 'revoked', untilMs: both.untilMs },
+        { id: expired.id, state: 'revoked', untilMs: expired.untilMs },
+        { id: resumed.id, state: 'suspended', untilMs: resumed.suspendedMs },
       ].sort((a, b) => (a.id < b.id ? -1 : 1)),
     });
   });

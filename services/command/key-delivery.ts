@@ -3,6 +3,7 @@ import { keyListChannel } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { type KeyList, type ListedAuthorization, signKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import { clockToleranceMs } from '@odograph/keyless/token';
 import { within } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -57,7 +58,7 @@ interface DueRow {
 
 /**
  * Reads the key list of a device: the unexpired revocations and the current suspensions of the vehicle that it is linked
- * to. One statement, so that the list is consistent.
+ * to, both for the time longer by which the clock of a device may be behind. One statement, so that the list is consistent.
  * @returns undefined for a device that no longer exists
  */
 export async function readList(db: Database, sealer: Sealer, deviceId: string): Promise<DueList | undefined> {
@@ -69,8 +70,9 @@ export async function readList(db: Database, sealer: Sealer, deviceId: string): 
         order by id)
       from bluetooth_authorization
       join device_link link on link.vehicle_id = bluetooth_authorization.vehicle_id and upper_inf(link.period)
-      where link.device_id = stored.device_id and valid_until > clock_timestamp()
-        and (revoked_at is not null or suspended_until > clock_timestamp())) as authorizations
+      cross join (select clock_timestamp() - ${clockToleranceMs} * interval '1 millisecond' as at) as slowest_clock
+      where link.device_id = stored.device_id and valid_until > slowest_clock.at
+        and (revoked_at is not null or suspended_until > slowest_clock.at)) as authorizations
     from device_key stored where stored.device_id = ${deviceId}`.execute(db);
   const [row] = rows;
   if (!row) return undefined;

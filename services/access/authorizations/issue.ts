@@ -6,7 +6,7 @@ import { raiseListVersions } from '@odograph/database/vehicle-access';
 import type { RequestContext } from '@odograph/http/http';
 import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
-import { encodeSignedPart, type Level, signToken } from '@odograph/keyless/token';
+import { clockToleranceMs, encodeSignedPart, type Level, signToken } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import * as queries from './queries.ts';
@@ -83,11 +83,13 @@ function tooMany(owner: string, count: number): Failure {
 }
 
 async function requireCapacity(db: Database, vehicleId: number, { caller, now }: RequestContext): Promise<void> {
-  if ((await queries.countUnexpired(db, vehicleId, now)) >= unexpiredPerVehicle) {
+  // Key lists contain revoked authorizations for as long after their end.
+  const since = new Date(now.getTime() - clockToleranceMs);
+  if ((await queries.countUnexpired(db, vehicleId, since)) >= unexpiredPerVehicle) {
     throw tooMany('application', unexpiredPerVehicle);
   }
   if (caller.userId === undefined) return;
-  if ((await queries.countUnexpired(db, vehicleId, now, caller.userId)) >= unexpiredPerUser) {
+  if ((await queries.countUnexpired(db, vehicleId, since, caller.userId)) >= unexpiredPerUser) {
     throw tooMany('user', unexpiredPerUser);
   }
 }

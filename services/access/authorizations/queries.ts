@@ -167,13 +167,13 @@ export async function setSuspension(db: Database, id: string, until: Date | null
   await db.updateTable('bluetooth_authorization').set({ suspended_until: until }).where('id', '=', id).execute();
 }
 
-/** Counts the unexpired authorizations of a vehicle, revoked ones included. @param userId counts only those of a user */
-export async function countUnexpired(db: Database, vehicleId: number, now: Date, userId?: string): Promise<number> {
+/** Counts the authorizations of a vehicle that end after a time, revoked ones included. @param userId counts only those of a user */
+export async function countUnexpired(db: Database, vehicleId: number, since: Date, userId?: string): Promise<number> {
   const { count } = await db
     .selectFrom('bluetooth_authorization')
     .select(sql<number>`count(*)`.as('count'))
     .where('vehicle_id', '=', vehicleId)
-    .where('valid_until', '>', now)
+    .where('valid_until', '>', since)
     .where(userId === undefined ? sql<boolean>`true` : namesUser(userId, sql<string>`driver_id`))
     .executeTakeFirstOrThrow();
   return count;
