@@ -129,6 +129,13 @@ describe('the feeds of a system', () => {
     expect((await read(ended, 'gbfs')).error).toBe('NOT_FOUND');
   });
 
+  it('are not published while the application moves to another cell', async () => {
+    await park();
+    const systemId = await publish();
+    await sql`update application set moving_since = now() where id = ${application.id}`.execute(platform.db);
+    expect(await read(systemId, 'vehicle_status')).toMatchObject({ error: 'NOT_FOUND' });
+  });
+
   it('tell range, level, place and the next booking of a vehicle, and its station in place of its position', async () => {
     const spot = await createSpot();
     const unplaced = await createSpot({});

@@ -100,7 +100,8 @@ const creatorIsOperator = sql<boolean>`exists (select from operator
 /** True for a share that has not ended; does not check the access of the user who created it, see keepsAccess. */
 const isOpen = sql<boolean>`(share.ended_at is null and share.ends_at > clock_timestamp() and vehicle.deleted_at is null
   and vehicle.archived_at is null and vehicle.application_id = share.application_id
-  and exists (select from application where application.id = share.application_id and application.deleted_at is null)
+  and exists (select from application where application.id = share.application_id
+    and application.deleted_at is null and application.moving_since is null)
   and (booking_id is null or exists (select from booking where booking.id = booking_id and ${bookingIsOpen}))
   and (share.operator_name is null or ${creatorIsOperator})
   and (api_key_id is null or exists (select from api_key

@@ -242,6 +242,17 @@ describe('a share ends', () => {
     await expectEnded(token);
   });
 
+  it('while its application moves to another cell', async () => {
+    const other = await createApplication(db);
+    const { token } = await shareOf(await createVehicle(db, other), {}, as(other.token));
+    const setMoving = (since: string | null) =>
+      sql`update application set moving_since = ${since} where id = ${other.id}`.execute(db);
+    await setMoving('now');
+    await expectEnded(token);
+    await setMoving(null);
+    expect((await open(token)).status).toBe(200);
+  });
+
   it('when the user who created it may no longer use the vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     const user = await createUser(db, application, { vehicleIds: [vehicle.id], role: 'manager' });

@@ -14,7 +14,10 @@ export interface GbfsSystem {
   readonly updatedAt: Date;
 }
 
-/** Finds the system of a public id, or of an application; undefined if nothing is published under it. */
+/**
+ * Finds the system of a public id, or of an application; undefined if nothing is published under it. Nobody can book the
+ * vehicles of an application that is being moved to another cell.
+ */
 export async function findSystem(
   db: Database,
   by: { systemId: string } | { applicationId: number },
@@ -24,6 +27,7 @@ export async function findSystem(
     .innerJoin('application', 'application.id', 'gbfs_system.application_id')
     .select(['application_id', 'settings', 'id_key', 'gbfs_system.updated_at'])
     .where('application.deleted_at', 'is', null)
+    .where('application.moving_since', 'is', null)
     .$if('systemId' in by, (query) => query.where('system_id', '=', 'systemId' in by ? by.systemId : ''))
     .$if('applicationId' in by, (query) =>
       query.where('application_id', '=', 'applicationId' in by ? by.applicationId : 0),
