@@ -121,17 +121,13 @@ export interface BookingChange {
   readonly until: Date | undefined;
 }
 
-async function wasUsed(db: Database, { vehicleId, from }: queries.Booking): Promise<boolean> {
-  const { observed, before } = await queries.observe(db, vehicleId, from);
-  return rules.wasMoved(observed, before);
-}
-
 /**
  * Rejects a later start once the vehicle was used: the booking would no longer show who used it, and could be deleted.
  * @throws Failure INVALID_INTERVAL
  */
 async function requirePostponable(db: Database, booking: queries.Booking, from: Date, now: Date): Promise<void> {
-  if (rules.stateAt(booking, now) === 'PLANNED' || from <= booking.from || !(await wasUsed(db, booking))) return;
+  if (rules.stateAt(booking, now) === 'PLANNED' || from <= booking.from || !(await queries.wasUsed(db, booking)))
+    return;
   const message = 'from must not be later: the vehicle has been used since the booking started';
   throw new Failure('INVALID_INTERVAL', message, { field: 'from' });
 }
@@ -181,7 +177,8 @@ export async function deleteBooking(db: Database, context: RequestContext, id: s
   const { booking } = await queries.lockBooking(db, context.caller, id);
   const state = rules.stateAt(booking, context.now);
   const isDeletable =
-    state === 'PLANNED' || (state === 'ACTIVE' && rules.isEarly(booking, context.now) && !(await wasUsed(db, booking)));
+    state === 'PLANNED' ||
+    (state === 'ACTIVE' && rules.isEarly(booking, context.now) && !(await queries.wasUsed(db, booking)));
   if (!isDeletable) throw new Failure('BOOKING_EXPIRED', 'the booking has started', { deleted: false });
   await queries.markDeleted(db, id, context.now);
   await revoke(db, booking.authorizationId, context);

@@ -2,6 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
+import { metresBetween } from '@odograph/database/positions';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { accessibleTo } from '@odograph/database/vehicle-access';
 import { hasDevice, outOfService } from '@odograph/database/vehicle-conditions';
@@ -9,7 +10,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { lockVehicle } from '../authorizations/queries.ts';
 import type { ListPart } from '../shared/list-stream.ts';
 import type { Driver } from '../shared/resolve-driver.ts';
-import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';
+import type { BookingInterval, BookingTimes, BookingType } from './rules.ts';
 
 /** A booking that is not deleted. */
 export interface Booking extends BookingTimes {
@@ -180,21 +181,26 @@ export async function markDeleted(db: Database, id: string, now: Date): Promise<
   await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
 }
 
-/** Reads the observations of a vehicle since `start`; `before` is its last position in the 24 hours before that. */
-export async function observe(
-  db: Database,
-  vehicleId: number,
-  start: Date,
-): Promise<{ observed: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
-  const { rows } = await sql<Observation & { isSince: boolean }>`
-    select true as "isSince", ignition, movement, latitude, longitude from reading_in_units
-    where vehicle_id = ${vehicleId} and time >= ${start}
-    union all
-    (select false, null, null, latitude, longitude from reading_in_units
-    where vehicle_id = ${vehicleId} and time < ${start} and time >= ${start}::timestamptz - interval '1 day'
-      and latitude is not null and longitude is not null
-    order by time desc limit 1)`.execute(db);
-  const { latitude = null, longitude = null } = rows.find(({ isSince }) => !isSince) ?? {};
-  const before = latitude === null || longitude === null ? undefined : { latitude, longitude };
-  return { observed: rows, before };
+/** Shorter distances are within the error of GNSS receivers. */
+const movedMetres = 50;
+
+/**
+ * Tells whether the vehicle was used since the start of a booking: ignition on, movement, or a position away from the last
+ * one of the 24 hours before, or else from the first one since.
+ */
+export async function wasUsed(db: Database, { vehicleId, from: since }: Booking): Promise<boolean> {
+  const located = sql`reading_in_units where vehicle_id = ${vehicleId} and latitude is not null and longitude is not null`;
+  const distance = metresBetween(
+    [sql`reading.latitude`, sql`reading.longitude`],
+    [sql`origin.latitude`, sql`origin.longitude`],
+  );
+  const { rows } = await sql<{ wasUsed: boolean }>`
+    with before as (select latitude, longitude from ${located}
+        and time < ${since} and time >= ${since}::timestamptz - interval '1 day' order by time desc limit 1),
+      first as (select latitude, longitude from ${located} and time >= ${since} order by time limit 1),
+      origin as (select * from before union all select * from first where not exists (select from before))
+    select exists (select from reading_in_units as reading left join origin on true
+      where vehicle_id = ${vehicleId} and time >= ${since}
+        and (ignition or movement or ${distance} >= ${movedMetres})) as "wasUsed"`.execute(db);
+  return rows[0]?.wasUsed ?? false;
 }

@@ -1,5 +1,4 @@
 import { Failure } from '@odograph/contracts/failures';
-import { greatCircleMetres } from '@odograph/contracts/positions';
 import { type Interval, latestEnd } from '../authorizations/rules.ts';
 
 export type BookingType = 'BOOKING' | 'FREE_FLOATING';
@@ -21,8 +20,6 @@ export type BookingState = 'PLANNED' | 'ACTIVE' | 'ENDED' | 'STOPPED';
 
 const earliestStartMs = 5 * 60_000;
 const deletableMs = 10 * 60_000;
-/** Shorter distances are within the error of GNSS receivers. */
-const movedMetres = 50;
 
 /** Computes the state at a time. */
 export function stateAt({ from, until, stoppedAt }: Omit<BookingTimes, 'type'>, now: Date): BookingState {
@@ -80,35 +77,4 @@ export function requireUnfinished(booking: BookingTimes, now: Date): void {
 /** Tells whether a free-floating booking may still be deleted because its driver could not use the vehicle. */
 export function isEarly({ type, from }: BookingTimes, now: Date): boolean {
   return type === 'FREE_FLOATING' && now.getTime() - from.getTime() <= deletableMs;
-}
-
-/** The fields of a reading that show use of a vehicle; positions in decimal degrees. */
-export interface Observation {
-  readonly ignition: boolean | null;
-  readonly movement: boolean | null;
-  readonly latitude: number | null;
-  readonly longitude: number | null;
-}
-
-interface Position {
-  readonly latitude: number;
-  readonly longitude: number;
-}
-
-/**
- * Tells whether a vehicle was used.
- * @param observed readings from the start of the booking on; the last position before it may be among them
- * @param before its last known position before the start
- */
-export function wasMoved(observed: readonly Observation[], before: Position | undefined): boolean {
-  if (observed.some(({ ignition, movement }) => ignition || movement)) return true;
-  const positions = observed.flatMap(({ latitude, longitude }) =>
-    latitude === null || longitude === null ? [] : [{ latitude, longitude }],
-  );
-  const origin = before ?? positions[0];
-  if (origin === undefined) return false;
-  return positions.some(
-    ({ latitude, longitude }) =>
-      greatCircleMetres(origin.latitude, origin.longitude, latitude, longitude) >= movedMetres,
-  );
 }

@@ -1,10 +1,10 @@
 import { type Caller, type Operator, seesApplication, type Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { earthRadiusMetres } from '@odograph/contracts/positions';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { metresBetween } from '@odograph/database/positions';
 import { findTrip } from '@odograph/database/trips';
 import { accessibleTo, findVehicle, visibleTo } from '@odograph/database/vehicle-access';
 import { hashSecret } from '@odograph/runtime/secrets';
@@ -82,9 +82,10 @@ export async function createShare(db: Database, caller: Caller, share: NewShare,
   return row.id;
 }
 
-const metresFromPlace = sql`(2 * ${sql.lit(earthRadiusMetres)} * asin(least(1, sqrt(
-  sin(radians(reading.latitude - place_latitude) / 2) ^ 2 + cos(radians(place_latitude)) * cos(radians(reading.latitude))
-    * sin(radians(reading.longitude - place_longitude) / 2) ^ 2))))`;
+const metresFromPlace = metresBetween(
+  [sql`reading.latitude`, sql`reading.longitude`],
+  [sql`place_latitude`, sql`place_longitude`],
+);
 /** Maximum lateness of a reading that ends a share while it is viewed; bounds the readings of each poll. */
 const maxLateness = sql.lit('1 hour');
 const hasArrived = sql<boolean>`(place_latitude is not null and exists (select from reading_in_units as reading
