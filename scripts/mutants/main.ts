@@ -169,6 +169,12 @@ async function testArea(name: string, area: Area, ids: readonly string[]): Promi
 /** Tests the named areas, by default all, with the mutants of the given ids, by default all. */
 async function main(parameters: readonly string[]): Promise<void> {
   const ids = parameters.filter((one) => /^[0-9a-f]{10}$/.test(one));
+  const unknown = parameters.filter((one) => !Object.hasOwn(areas, one) && !ids.includes(one));
+  if (unknown.length > 0) {
+    const known = Object.keys(areas).join(', ');
+    console.error(`${unknown.join(', ')} is neither an area (${known}) nor the id of a mutant (10 hexadecimal digits)`);
+    process.exit(2);
+  }
   const named = Object.entries(areas).filter(([name]) => parameters.includes(name));
   const chosen = named.length > 0 ? named : Object.entries(areas);
   await chooseMutants(chosen.map(([, area]) => ({ all: listMutants(area), count: area.mutants })));
