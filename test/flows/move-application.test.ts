@@ -357,7 +357,7 @@ describe.skipIf(!hasHaproxy)('an application that moves to another cell under lo
     await writeFile(part, gzipSync('nothing'));
     expect((await into(target, 'first')).error).toMatch(/vehicle-000001.copy.gz cannot be loaded/);
     await writeFile(part, whole);
-    expect((await into(source, 'first')).error).toMatch(/both installations are cell 0/);
+    expect((await into(source, 'first')).error).toMatch(/both installations are cell 0: set another CELL here/);
     const { receipt } = (await into(target, 'first')).answer;
     expect(await namesOf(target)).toEqual(['in flight']);
     await sql`insert into reading_change (application_id, vehicle_ids, times)

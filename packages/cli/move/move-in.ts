@@ -50,7 +50,11 @@ async function requireSuitable(client: Client, manifest: MoveManifest): Promise<
      from installation`,
     [applicationId, appId],
   );
-  if (rows[0]?.cell === cell) throw new Error(`both installations are cell ${cell}: their ids are not distinct`);
+  if (rows[0]?.cell === cell) {
+    throw new Error(
+      `both installations are cell ${cell}: set another CELL here, and start it before its first application`,
+    );
+  }
   if (rows[0]?.used && !rows[0].returns)
     throw new Error(`this cell has ${appId} already; purge it if it was handed over`);
 }
