@@ -1,3 +1,4 @@
+import { appendAudit } from '@odograph/database/audit';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { createVehicle } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
@@ -195,6 +196,25 @@ describe('/v1/vehicle/privacy', () => {
     const { rows } = await sql`select lower(period) > ${storedAt}::timestamptz as later from privacy_period
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(rows).toEqual([{ later: true }]);
+  });
+
+  it('waits for a change of the latest state and its audit, such as an acknowledgement, without a deadlock', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, 200);
+    const { answer } = await platform.db.transaction().execute(async (writer) => {
+      await sql`select from vehicle_latest where vehicle_id = ${Number(vehicle.id)} for update`.execute(writer);
+      const pending = setPrivacy('on', vehicle.id);
+      await waitForLock(writer);
+      const entry = {
+        actor: `device:${vehicle.deviceId}`,
+        address: '',
+        action: 'command.lock',
+        outcome: 'acknowledged',
+      };
+      await appendAudit(writer, { ...entry, chain: application.id, subject: `vehicle:${vehicle.id}` });
+      return { answer: { pending } };
+    });
+    expect((await answer.pending).body).toEqual({ Privacy: true });
   });
 
   it('keeps the order of intervals if the clock is set back', async () => {

@@ -39,8 +39,9 @@ function addPrivacyRoutes(http: Http, { db, changes }: Fleet): void {
   http.post('/v1/vehicle/privacy/on', { schema: onSchema }, async (request) => {
     const alarmIds = await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
       const from = await openInterval(trx, vehicleId);
+      const changed = from === undefined ? [] : await removePositions(trx, vehicleId, from);
       await record(trx, request, 'privacy.on', from !== undefined);
-      return from === undefined ? [] : removePositions(trx, vehicleId, from);
+      return changed;
     });
     await changes.announce({ vehicleIds: [Number(request.body.vehicleId)], alarmIds });
     return { Privacy: true };
