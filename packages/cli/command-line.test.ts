@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { describe, expect, it } from 'vitest';
 import { commands, formatForPeople, runCommandLine } from './command-line.ts';
 import { createProgram } from './program.ts';
@@ -34,6 +35,10 @@ describe('the table of commands', () => {
     const listed = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
     expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
+});
+
+it('prints the version of the platform', async () => {
+  expect(await runCommandLine(['--version'], {})).toBe(`${platformVersion()}\n`);
 });
 
 describe('help', () => {

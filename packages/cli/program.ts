@@ -1,3 +1,4 @@
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { Option, Command as Program } from 'commander';
 import type { Command } from './commands/command.ts';
 import { UsageFailure } from './server/admin-api.ts';
@@ -81,6 +82,7 @@ export function createProgram(commands: readonly Command[], print: (text: string
     .usage('COMMAND [OPTION …]')
     .helpCommand(false)
     .helpOption('-h, --help', 'show the help')
+    .version(platformVersion(), '--version', 'show the version')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: () => undefined })
     .configureHelp({
