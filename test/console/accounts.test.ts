@@ -136,6 +136,8 @@ describe.skipIf(!hasBrowser)('the screen Accounts', () => {
     };
     await edit.click();
     await dialog.getByLabel('Role').selectOption('operator');
+    await dialog.getByLabel(setup.application.appId).check();
+    await dialog.getByLabel(setup.application.appId).uncheck();
     expect(await save()).toMatchObject({ role: 'operator', appIds: [appId] });
     await edit.click();
     await dialog.getByLabel(appId).click();

@@ -126,7 +126,7 @@ function EditOperator({ operator, onClose }: EditOptions) {
   const { name } = operator;
   const save = async () => {
     const { role, appIds } = values.value;
-    const isSameLimit = appIds === operator.appIds;
+    const isSameLimit = [...appIds].sort().join() === [...operator.appIds].sort().join();
     const body = { role, ...(!isSameLimit && { appIds: [...appIds] }), version: base.value.version };
     try {
       await answerOf(api.PUT('/v1/x/admin/operators/{name}', { params: { path: { name } }, body }));
