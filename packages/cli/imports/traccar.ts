@@ -87,7 +87,8 @@ const noFixUntilSeconds = 86_400 * 365;
 
 /**
  * Finds positions without a fix, which the table does not mark: they repeat time and place of the last fix of the device,
- * or have a fix time in 1970; only their device time is valid.
+ * or have a fix time in 1970; only their device time is valid. Call it once for each position, in the order of the table.
+ * @param lastFixes by device; gets the fix of this position
  */
 function isOutdated(
   { deviceid = '', fixtime = '', devicetime = fixtime, latitude, longitude }: Cells,

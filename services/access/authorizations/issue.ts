@@ -85,11 +85,11 @@ function tooMany(owner: string, count: number): Failure {
 async function requireCapacity(db: Database, vehicleId: number, { caller, now }: RequestContext): Promise<void> {
   // Key lists contain revoked authorizations for as long after their end.
   const since = new Date(now.getTime() - clockToleranceMs);
-  if ((await queries.countUnexpired(db, vehicleId, since)) >= unexpiredPerVehicle) {
+  if ((await queries.countEndingAfter(db, vehicleId, since)) >= unexpiredPerVehicle) {
     throw tooMany('application', unexpiredPerVehicle);
   }
   if (caller.userId === undefined) return;
-  if ((await queries.countUnexpired(db, vehicleId, since, caller.userId)) >= unexpiredPerUser) {
+  if ((await queries.countEndingAfter(db, vehicleId, since, caller.userId)) >= unexpiredPerUser) {
     throw tooMany('user', unexpiredPerUser);
   }
 }

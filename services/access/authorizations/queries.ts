@@ -168,7 +168,7 @@ export async function setSuspension(db: Database, id: string, until: Date | null
 }
 
 /** Counts the authorizations of a vehicle that end after a time, revoked ones included. @param userId counts only those of a user */
-export async function countUnexpired(db: Database, vehicleId: number, since: Date, userId?: string): Promise<number> {
+export async function countEndingAfter(db: Database, vehicleId: number, since: Date, userId?: string): Promise<number> {
   const { count } = await db
     .selectFrom('bluetooth_authorization')
     .select(sql<number>`count(*)`.as('count'))
