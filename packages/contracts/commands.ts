@@ -27,7 +27,7 @@ export interface CommandMessage {
   expiresAt: number;
 }
 
-/** Longest texts of an acknowledgement. */
+/** Maximum lengths of the texts of an acknowledgement, in characters. */
 export const maxStatusLength = 64;
 export const maxReasonLength = 256;
 export const maxMacLength = 64;

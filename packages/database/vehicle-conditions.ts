@@ -35,12 +35,12 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
   return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate.normalize('NFC')}::text`)}`;
 }
 
-/** True for a vehicle whose VIN, make, model or plate contains a text, in any case; a plate also with other separators. */
+/** SQL on `vehicle`: true if the VIN, make, model or plate contains a text. Ignores case and, in plates, separators. */
 export function isDescribedBy(text: string): RawBuilder<boolean> {
   const written = sql`strpos(vehicle.search_text, ${text.toLowerCase()}) > 0`;
   const key = plateKey(text);
   if (key === '') return sql<boolean>`(${written})`;
-  // search_text has plates without separators, but also without all letters beyond A to Z.
+  // search_text holds plates without separators, but also without letters outside A to Z.
   const isLatin = /^[A-Z0-9]*$/.test(key);
   const plate = isLatin ? sql`vehicle.search_text` : plateKeyOf(sql.ref('vehicle.plate'));
   return sql<boolean>`(${written} or strpos(${plate}, ${isLatin ? key.toLowerCase() : key}) > 0)`;

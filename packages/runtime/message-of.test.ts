@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { messageOf } from './message-of.ts';
 
-it('the message of a connection that both addresses of a host refuse names both', async () => {
+it('names both addresses of a host if both refuse the connection', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

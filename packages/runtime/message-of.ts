@@ -1,6 +1,6 @@
 /**
- * Returns the message of an error. If every address of a host refuses a connection, as the two of localhost do, the error
- * of Node.js has none, and the errors of the attempts have one each.
+ * Returns the message of an error. If connections to all addresses of a host fail, Node.js reports an AggregateError
+ * with an empty message; the errors it contains give the reasons.
  */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');

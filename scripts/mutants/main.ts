@@ -172,7 +172,9 @@ async function main(parameters: readonly string[]): Promise<void> {
   const unknown = parameters.filter((one) => !Object.hasOwn(areas, one) && !ids.includes(one));
   if (unknown.length > 0) {
     const known = Object.keys(areas).join(', ');
-    console.error(`${unknown.join(', ')} is neither an area (${known}) nor the id of a mutant (10 hexadecimal digits)`);
+    console.error(
+      `unknown parameters: ${unknown.join(', ')}; expected an area (${known}) or a mutant id (10 hexadecimal digits)`,
+    );
     process.exit(2);
   }
   const named = Object.entries(areas).filter(([name]) => parameters.includes(name));

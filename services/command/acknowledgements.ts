@@ -24,7 +24,10 @@ function storable(text: string): string {
   return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
-/** Leaves out a `status`, `reason` or `mac` that is no text, and cuts a reason: none of them decides whether the device acted. */
+/**
+ * Drops a `status`, `reason` or `mac` that is invalid, and truncates a long reason: `ok` alone says whether the device
+ * acted.
+ */
 function withValidTexts(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { status, reason, mac, ...decisive } = value as Record<string, unknown>;
@@ -38,8 +41,8 @@ function withValidTexts(value: unknown): unknown {
 }
 
 /**
- * Parses the acknowledgement of a command or of a key list; undefined for text without a valid `id` and `ok`. Its other
- * members are kept as far as they are valid.
+ * Parses the acknowledgement of a command or of a key list; undefined for text without a valid `id` and `ok`. Drops
+ * `status`, `reason` and `mac` if they are invalid.
  */
 export function parseAcknowledgement(text: string): CommandAcknowledgement | undefined {
   let value: unknown;

@@ -283,7 +283,7 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
   when 'START' then
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
-/** SQL on `command`: true if a later command that sets the same field was acknowledged before its late acknowledgement. */
+/** SQL on `command`: true if a later command that sets the same field is already acknowledged. */
 const isSuperseded = sql`exists (select from command as later
   where later.vehicle_id = command.vehicle_id and later.position > command.position and later.state = 'acknowledged'
     and later.action = any (case when command.action in ('LOCK', 'UNLOCK') then array['LOCK', 'UNLOCK']

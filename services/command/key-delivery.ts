@@ -57,8 +57,9 @@ interface DueRow {
 }
 
 /**
- * Reads the key list of a device: the unexpired revocations and the current suspensions of the vehicle that it is linked
- * to, both for the time longer by which the clock of a device may be behind. One statement, so that the list is consistent.
+ * Reads the key list of a device: the unexpired revocations and the current suspensions of the vehicle that it is
+ * linked to, both kept for `clockToleranceMs` after their end, because the clock of a device may be behind. One
+ * statement, so that the list is consistent.
  * @returns undefined for a device that no longer exists
  */
 export async function readList(db: Database, sealer: Sealer, deviceId: string): Promise<DueList | undefined> {

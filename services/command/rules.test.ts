@@ -102,7 +102,7 @@ it('takes as acknowledgement only what names a command, and keeps of its text wh
   }
 });
 
-it('takes an acknowledgement whose status or reason is invalid, without them or with the reason cut', () => {
+it('accepts an acknowledgement with an invalid status or reason, drops invalid ones and truncates a long reason', () => {
   const id = '3b241101-e2bb-4255-8caf-4136c566a962';
   const parse = (texts: object) => parseAcknowledgement(JSON.stringify({ id, ok: false, ...texts }));
   expect(parse({ status: null, reason: null, mac: null })).toEqual({ id, ok: false });

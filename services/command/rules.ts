@@ -130,8 +130,8 @@ function isMovingAtUncertainSpeed(reported: LastReported): boolean {
  *
  * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
  * the higher when both have the same time. `engine` ON counts even if the ignition is off: after a device was
- * replaced, the latest state may still hold the ignition of the old one. If neither was ever reported, the ignition
- * counts as on: some devices report neither.
+ * replaced, the latest state may still hold the ignition of the old one. If neither ignition nor engine was ever
+ * reported, the ignition counts as on, because some devices report neither.
  */
 export function isDriving(reported: LastReported): boolean {
   const isOn = reported.engine === 'ON' || (reported.ignition ?? reported.engine !== 'OFF');

@@ -60,7 +60,8 @@ function lookUpVehicle(sources: Sources, vehicle: VehicleDescription, caller: Ca
 }
 
 /**
- * Looks up a plate or VIN in the view of a caller; without one, without the vehicles and records of any application.
+ * Looks up a plate or VIN as the caller sees it; without a caller, excludes the vehicles and records of all
+ * applications.
  * @throws Failure INVALID_PARAMETER for text that is neither a plate nor a VIN
  */
 async function lookUpPlateOrVin(

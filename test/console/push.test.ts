@@ -185,7 +185,7 @@ describe.skipIf(!hasBrowser)('push messages', () => {
     await page.context().close();
   });
 
-  it('follow the browser although the application of another notification is deleted', async () => {
+  it('go to the new subscription even if the application of another notification is deleted', async () => {
     const api = clientWithToken(setup.platform.httpUrl, setup.application.token);
     const { page, worker } = await openNotifications();
     await page.addInitScript(`${permit}; ${subscriptionScript('https://push.example/1')}`);

@@ -41,7 +41,7 @@ const password = 'correct horse battery';
 const passwordHash = await hashPassword(password);
 // Nothing listens on this port: messages are accepted, and not sent.
 const mail = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'fleet@odograph.example' };
-// The generators of the test hold the event loop for seconds, in which the platform would refuse requests.
+// The test's generators block the event loop for seconds, so the platform would refuse requests.
 const limits = { maxLoopDelayMs: 600_000 };
 const platform = await usePlatform(services, { ACK_TIMEOUT_MS: '100', ...mail }, limits);
 const operations = operationsOf(Object(await readDocument(platform.httpUrl)));

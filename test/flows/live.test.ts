@@ -115,7 +115,7 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     expect(whilePrivate).not.toContain('latitude');
   });
 
-  it('sees no position of an alarm that a fast clock put into a privacy interval, also when it returns', async () => {
+  it('sees no position of an alarm that a fast device clock dated into a privacy interval, even after it reconnects', async () => {
     await api.post('/v1/x/alarm-rules', { name: 'rule', kind: 'crash', vehicleIds: [vehicle.id] });
     const client = await open();
     await client.until((state) => state.isComplete);

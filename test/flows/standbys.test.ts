@@ -162,7 +162,7 @@ describe.skipIf(!canReplicate())('with standbys, reads', () => {
     }
   });
 
-  it('of a backup need the primary, which does not compress late readings again meanwhile', async () => {
+  it('of a backup are refused, because locks do not keep a standby from replaying compression', async () => {
     const [standby] = standbys;
     const engines = { databaseUrl: standby?.url ?? '', redisUrl: platform.config.REDIS_URL };
     const backup = createBackup(platform.config, engines, join(tmpdir(), `${vehicleId}.backup`), undefined);

@@ -62,7 +62,7 @@ async function isStored({ id, appId }, subscription) {
   return response.ok || (await response.json()).error === 'NOT_FOUND';
 }
 
-/** Reads the key that signs push messages; any application answers with it to its administrators. */
+/** Reads the key that signs push messages; any application returns it to its administrators. */
 async function readPushKey(notifications) {
   const failures = [];
   for (const { appId } of notifications) {
@@ -70,7 +70,7 @@ async function readPushKey(notifications) {
     if (response.ok) return (await response.json()).publicKey;
     failures.push(response.status);
   }
-  throw new Error(`no application answers with the push key: ${failures.join(', ')}`);
+  throw new Error(`no application returned the push key: HTTP ${failures.join(', ')}`);
 }
 
 /**

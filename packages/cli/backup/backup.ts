@@ -209,7 +209,7 @@ function describeKeys(areIncluded: boolean, lost: readonly string[]): string {
   return `not included: ${reason}; keep them elsewhere, or give --passphrase-file`;
 }
 
-/** Records a backup for /metrics and doctor. Without the right to, the backup is still valid. */
+/** Records a backup for /metrics and doctor. The backup is valid even if the role may not record it. */
 async function record(db: Database, backup: { bytes: number; schema: string }): Promise<string> {
   return recordBackup(db, backup).then(
     () => 'in the database',

@@ -61,12 +61,12 @@ export async function piecesOf(client: Client, { name }: Pick<Table, 'name'>): P
  * Begins a read-only transaction whose statements see one snapshot. Until it ends, no chunk of readings is compressed or
  * dropped, because TimescaleDB reads a chunk by its present state: a snapshot from before a chunk with late readings was
  * compressed again would lack these readings.
- * @throws Error on a standby, which replays compression whatever is locked
+ * @throws Error on a standby, which replays the compression of its primary regardless of locks
  */
 export async function beginSnapshot(client: Client): Promise<void> {
   const { rows } = await client.query<{ isStandby: boolean }>('select pg_is_in_recovery() as "isStandby"');
   if (rows[0]?.isStandby) {
-    throw new Error('the database is a standby, where readings that arrived late could be left out: use the primary');
+    throw new Error('the database is a standby, whose backup could lack late readings: use the primary');
   }
   await client.query('begin isolation level repeatable read read only');
   // Must precede the first query, which takes the snapshot. A weaker lock would not block compression.

@@ -86,11 +86,12 @@ function cellsOf(text: string, columns: readonly string[]): Cells {
 const noFixUntilSeconds = 86_400 * 365;
 
 /**
- * Finds positions without a fix, which the table does not mark: they repeat time and place of the last fix of the device,
- * or have a fix time in 1970; only their device time is valid. Call it once for each position, in the order of the table.
- * @param lastFixes by device; gets the fix of this position
+ * Tests whether a position lacks a fix of its own, which the table does not mark: it repeats the time and place of the
+ * device's last fix, or has a fix time in 1970. Only its device time is valid then. Call once per position, in table
+ * order.
+ * @param lastFixes the last fix by device; updated with this position
  */
-function isOutdated(
+function hasStaleFix(
   { deviceid = '', fixtime = '', devicetime = fixtime, latitude, longitude }: Cells,
   lastFixes: Map<string, string>,
 ): boolean {
@@ -104,7 +105,7 @@ function isOutdated(
 
 function createRowReader(uniqueIds: ReadonlyMap<string, string>): (line: number, cells: Cells) => HistoryRow {
   const lastFixes = new Map<string, string>();
-  return (line, cells) => toRow(line, cells, uniqueIds, isOutdated(cells, lastFixes));
+  return (line, cells) => toRow(line, cells, uniqueIds, hasStaleFix(cells, lastFixes));
 }
 
 function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string>, isOutdated: boolean): HistoryRow {

@@ -52,7 +52,7 @@ async function requireSuitable(client: Client, manifest: MoveManifest): Promise<
   );
   if (rows[0]?.cell === cell) {
     throw new Error(
-      `both installations are cell ${cell}: set another CELL here, and start it before its first application`,
+      `both installations are cell ${cell}: set another CELL here and start the platform once before you create an application`,
     );
   }
   if (rows[0]?.used && !rows[0].returns)

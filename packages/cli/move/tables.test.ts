@@ -9,7 +9,7 @@ import { removeRows } from './tables.ts';
 
 const db = useDatabase();
 
-it('purging an application deletes its cached place addresses, and no queued ones follow', async () => {
+it('purging an application deletes its cached place addresses, and does not store queued ones afterwards', async () => {
   const [purged, other] = [await createApplication(db), await createApplication(db)];
   await sql`update application set moving_since = now() where id = ${purged.id}`.execute(db);
   await sql`insert into place_address (application_id, latitude_cell, longitude_cell, address)

@@ -73,24 +73,24 @@ export async function findCredentials(
 }
 
 /** A device stores revoked authorizations until they expire, in little memory, and its key list must fit one packet. */
-const unexpiredPerVehicle = 2000;
+const maxPerVehicle = 2000;
 /** Far below that, so that one user cannot use up the capacity of a vehicle by issuing and revoking. */
-const unexpiredPerUser = 100;
+const maxPerUser = 100;
 
 function tooMany(owner: string, count: number): Failure {
-  const message = `the ${owner} has ${count} unexpired authorizations on the vehicle, revoked ones included`;
+  const message = `the ${owner} has ${count} authorizations on the vehicle that are unexpired or expired less than 5 minutes ago, including revoked ones`;
   return new Failure('TOO_MANY_REQUESTS', message);
 }
 
 async function requireCapacity(db: Database, vehicleId: number, { caller, now }: RequestContext): Promise<void> {
-  // Key lists contain revoked authorizations for as long after their end.
+  // Key lists keep revoked authorizations for this long after they expire.
   const since = new Date(now.getTime() - clockToleranceMs);
-  if ((await queries.countEndingAfter(db, vehicleId, since)) >= unexpiredPerVehicle) {
-    throw tooMany('application', unexpiredPerVehicle);
+  if ((await queries.countEndingAfter(db, vehicleId, since)) >= maxPerVehicle) {
+    throw tooMany('application', maxPerVehicle);
   }
   if (caller.userId === undefined) return;
-  if ((await queries.countEndingAfter(db, vehicleId, since, caller.userId)) >= unexpiredPerUser) {
-    throw tooMany('user', unexpiredPerUser);
+  if ((await queries.countEndingAfter(db, vehicleId, since, caller.userId)) >= maxPerUser) {
+    throw tooMany('user', maxPerUser);
   }
 }
 

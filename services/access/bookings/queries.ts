@@ -185,8 +185,8 @@ export async function markDeleted(db: Database, id: string, now: Date): Promise<
 const movedMetres = 50;
 
 /**
- * Tells whether the vehicle was used since the start of a booking: ignition on, movement, or a position away from the last
- * one of the 24 hours before, or else from the first one since.
+ * Tests whether a vehicle was used since the start of a booking: ignition on, movement, or a position at least
+ * `movedMetres` from the last one in the 24 hours before or, if there is none, from the first one since.
  */
 export async function wasUsed(db: Database, { vehicleId, from: since }: Booking): Promise<boolean> {
   const located = sql`reading_in_units where vehicle_id = ${vehicleId} and latitude is not null and longitude is not null`;

@@ -315,7 +315,7 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: count }), waitMs);
     const { deadLetters } = (await api.get(`/v1/x/webhooks/${id}/dead-letters`)).body;
     const eventIds = deadLetters.map(({ eventId }: { eventId: string }) => eventId);
-    // The second one waits until the change closes the connection.
+    // The second delivery stays open until the change of the webhook closes the connection.
     let replayed = 0;
     answer = async (_received, response) => {
       replayed += 1;

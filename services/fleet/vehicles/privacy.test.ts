@@ -198,7 +198,7 @@ describe('/v1/vehicle/privacy', () => {
     expect(rows).toEqual([{ later: true }]);
   });
 
-  it('waits for a change of the latest state and its audit, such as an acknowledgement, without a deadlock', async () => {
+  it('does not deadlock with an acknowledgement, which locks the latest state before the audit chain', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, 200);
     const { answer } = await platform.db.transaction().execute(async (writer) => {

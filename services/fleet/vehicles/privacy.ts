@@ -169,7 +169,7 @@ async function clearTrips(db: Database, vehicleId: number, from: string): Promis
 /**
  * Deletes the alarms that tell where or how fast the vehicle was since then, ends earlier ones then, and removes the positions
  * of the others.
- * @returns the ids of these alarms
+ * @returns the ids of the deleted and changed alarms
  */
 async function clearAlarms(db: Database, vehicleId: number, from: string): Promise<string[]> {
   const deleted = await sql<{ id: string }>`delete from alarm where vehicle_id = ${vehicleId}

@@ -142,7 +142,7 @@ describe('stored trips', () => {
     expect(trip).toMatchObject({ fuelPercent: expect.closeTo(35.9, 1) });
   });
 
-  it('ignore counters and levels that are 0 for a while, which is unknown', async () => {
+  it('ignore counters and levels that are 0 for a while, because 0 means unknown', async () => {
     const consumptionOf = async (extra: Drive['extra']) => {
       const drive = new Drive();
       drive.extra = (state) =>

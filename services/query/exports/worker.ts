@@ -81,7 +81,8 @@ async function fill(
   signal: AbortSignal,
 ): Promise<void> {
   const coverage = await findCoverage(db, openExport(job.data).scope, job.data);
-  // A vehicle that the caller sees only from now on would be in the file, but not in the list of vehicles whose deletion removes it.
+  // Export only these vehicles: one that becomes visible later would be in the file, but its deletion would not remove
+  // the file.
   const one = openExport(job.data, addresses, coverage.vehicleIds);
   const vehicles = Math.max(1, await countVehicles(db, one.scope));
   const describe = (share: number): ExportProgress => ({

@@ -15,8 +15,8 @@ export interface GbfsSystem {
 }
 
 /**
- * Finds the system of a public id, or of an application; undefined if nothing is published under it. Nobody can book the
- * vehicles of an application that is being moved to another cell.
+ * Finds the system of a public id, or of an application; undefined if nothing is published under it, or while the
+ * application is being moved to another cell, because its vehicles cannot be booked then.
  */
 export async function findSystem(
   db: Database,
@@ -82,7 +82,7 @@ const isSilent = (
 ) => sql`(vehicle_latest.location_time < now() - make_interval(mins => ${maxAgeMinutes}::integer)
   or vehicle_latest.received_at < now() - make_interval(mins => ${maxAgeMinutes}::integer))`;
 const levels = [number('electric', 'soc'), number('fleet', 'ChargeLevel'), number('fleet', 'fuelRange')];
-/** Devices also send 0 for an unknown level, so it counts only if they report no other one. */
+/** Devices also send 0 for an unknown level, so 0 counts only if no other level is reported. */
 const level = sql`coalesce(${sql.join(levels.map((percent) => sql`nullif(${percent}, 0)`))},
   case when vehicle.tank_litres > 0 then ${number('fleet', 'fuel')} * 100 / vehicle.tank_litres end, least(${sql.join(levels)}))`;
 

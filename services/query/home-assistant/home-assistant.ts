@@ -16,8 +16,8 @@ const number = (group: string, key: string) =>
 const unlessPrivate = (value: RawBuilder<unknown>) => sql`case when not ${sql.raw(privacyIsOn)} then ${value} end`;
 
 /**
- * Finds the vehicles of applications that are neither archived nor deleted. The vehicles of a deleted application are deleted
- * in several transactions.
+ * Finds the vehicles that are neither archived nor deleted and whose application is not deleted. Checking the vehicle
+ * is not enough: the vehicles of a deleted application are deleted in several transactions.
  * @param ids the vehicles to look for; all without it
  */
 async function findShownVehicles(

@@ -35,7 +35,7 @@ function ValuesFields({ values, onChange }: ValuesOptions) {
   const { accounts: text, profile } = texts.value;
   const { applications } = operatorApplications();
   const { role, appIds } = values;
-  // A deleted application still limits an operator, who would otherwise see all others.
+  // Keep deleted applications in the limit: an operator without a limit sees all applications.
   const deleted = appIds.filter((id) => !applications.some(({ appId }) => appId === id));
   return (
     <>
