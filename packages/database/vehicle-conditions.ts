@@ -41,9 +41,10 @@ export function isDescribedBy(text: string): RawBuilder<boolean> {
   const key = plateKey(text);
   if (key === '') return sql<boolean>`(${written})`;
   // search_text holds plates without separators, but also without letters outside A to Z.
-  const isLatin = /^[A-Z0-9]*$/.test(key);
-  const plate = isLatin ? sql`vehicle.search_text` : plateKeyOf(sql.ref('vehicle.plate'));
-  return sql<boolean>`(${written} or strpos(${plate}, ${isLatin ? key.toLowerCase() : key}) > 0)`;
+  const place = /^[A-Z0-9]*$/.test(key)
+    ? sql`strpos(vehicle.search_text, ${key.toLowerCase()})`
+    : sql`strpos(${plateKeyOf(sql.ref('vehicle.plate'))}, ${key})`;
+  return sql<boolean>`(${written} or ${place} > 0)`;
 }
 
 /**
