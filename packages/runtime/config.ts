@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
+import { messageOf } from './message-of.ts';
 import { networkFaults } from './network-address.ts';
 import { isRedisCluster, redisUrlFault } from './redis-url.ts';
 import { OidcProviders, removedSettings, Settings, serviceDatabaseNames } from './settings.ts';
@@ -153,7 +154,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       const value = readVariable(environment, name);
       if (value !== undefined && value !== '') given[name] = value;
     } catch (error) {
-      unreadable.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
+      unreadable.push(`${name}_FILE: ${messageOf(error)}`);
     }
   }
   if (unreadable.length > 0) throw new InvalidSettings(unreadable);

@@ -8,6 +8,7 @@ import { createPool } from '@odograph/database/pool';
 import { sqlState } from '@odograph/database/postgres-failure';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
+import { messageOf } from '@odograph/runtime/message-of';
 import { askPrimaries, connectRedis, type Redis, type Server } from '@odograph/runtime/redis';
 import { describeRedis, redisServers } from '@odograph/runtime/redis-url';
 import { serviceDatabaseNames } from '@odograph/runtime/settings';
@@ -152,7 +153,7 @@ export async function migrateDatabase(
 export async function requireCell(url: string, cell: number): Promise<void> {
   await assignCell(url, cell).catch((error: unknown) => {
     if (sqlState(error) !== 'OD002') throw error;
-    throw new StartFailure('CELL', error instanceof Error ? error.message : String(error));
+    throw new StartFailure('CELL', messageOf(error));
   });
 }
 

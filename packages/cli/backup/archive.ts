@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '@odograph/runtime/message-of';
 import { extract, pack } from 'tar-stream';
 
 /** Writes the entries of an archive. */
@@ -74,7 +75,7 @@ export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
     await read;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${path} is damaged in ${place}: ${reason}`, { cause });
   }
 }

@@ -11,6 +11,7 @@ import { describeUnreadable, kindsOfSealedValues, sealedValues } from '@odograph
 import { countUploadJobs } from '@odograph/queue/shards';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
+import { messageOf } from '@odograph/runtime/message-of';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { Sealer } from '@odograph/runtime/sealing';
 import type { Client } from 'pg';
@@ -213,7 +214,7 @@ function describeKeys(areIncluded: boolean, lost: readonly string[]): string {
 async function record(db: Database, backup: { bytes: number; schema: string }): Promise<string> {
   return recordBackup(db, backup).then(
     () => 'in the database',
-    (error: unknown) => `not in the database: ${error instanceof Error ? error.message : String(error)}`,
+    (error: unknown) => `not in the database: ${messageOf(error)}`,
   );
 }
 

@@ -13,6 +13,7 @@ import {
   UnsupportedDatabase,
 } from '@odograph/database/migrate';
 import type { Config } from '@odograph/runtime/config';
+import { messageOf } from '@odograph/runtime/message-of';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { Settings } from '@odograph/runtime/settings';
 import type { Client } from 'pg';
@@ -256,7 +257,7 @@ function parseEntry<Result>(
   try {
     return parse(content);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${file} is damaged in ${name}, which begins at byte ${byteOffset}: ${reason}`, { cause });
   }
 }

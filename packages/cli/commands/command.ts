@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '@odograph/runtime/config';
+import { messageOf } from '@odograph/runtime/message-of';
 import type { AdminApi } from '../server/admin-api.ts';
 
 /** The words that a shell completes, or paths. */
@@ -31,7 +32,7 @@ export async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, 'utf8'));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${file} cannot be read as JSON: ${reason}`, { cause });
   }
 }

@@ -2,6 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import { type OidcProvider, oidcProviders } from '@odograph/runtime/config';
+import { messageOf } from '@odograph/runtime/message-of';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -107,8 +108,6 @@ function setState(reply: FastifyReply, { redirectUri }: Provider, state: string,
   reply.header('set-cookie', `${stateCookie}=${state}; ${attributes}`);
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const readState = ({ headers }: FastifyRequest): string | undefined =>
   new RegExp(`(?:^|; )${stateCookie}=([\\w-]+)`).exec(headers.cookie ?? '')?.[1];
 
@@ -144,7 +143,7 @@ function addSignIn(http: Http, fleet: Fleet, provider: Provider): void {
       return await reply.redirect(next, 303);
     } catch (err) {
       // Log only the message: the details of the error may contain tokens.
-      request.log.warn({ reason: reasonOf(err) }, 'sign-in at the identity provider failed');
+      request.log.warn({ reason: messageOf(err) }, 'sign-in at the identity provider failed');
       return reply.redirect(`/sign-in?failed=${id}`, 303);
     }
   });
@@ -199,7 +198,7 @@ function addLogout(http: Http, { redis, config, db }: Fleet, provider: Provider)
     scope.post(`${provider.path}/logout`, { attachValidation: true, schema: { hide: true } }, async (request) => {
       const token = String(Object(request.body).logout_token ?? '');
       const refuse = (err: unknown): never => {
-        request.log.warn({ reason: reasonOf(err) }, 'logout token rejected');
+        request.log.warn({ reason: messageOf(err) }, 'logout token rejected');
         throw new Failure('INVALID_PARAMETER', 'logout_token is not valid', { field: 'logout_token' });
       };
       const { key, ...ended } = await verify(token).catch(refuse);

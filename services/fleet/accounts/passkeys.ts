@@ -7,6 +7,7 @@ import { failOnConstraint } from '@odograph/database/postgres-failure';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer, moment, Password, text } from '@odograph/http/schemas';
 import { requireOwnOrigin } from '@odograph/http/session-cookie';
+import { messageOf } from '@odograph/runtime/message-of';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
@@ -103,7 +104,7 @@ async function requireVerified<Result extends { readonly verified: boolean }>(
 ): Promise<Result> {
   const result = await verification.catch((error: unknown) => {
     if (error instanceof Failure) throw error;
-    log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'passkey rejected');
+    log.warn({ reason: messageOf(error) }, 'passkey rejected');
     return undefined;
   });
   if (!result?.verified) throw refused();

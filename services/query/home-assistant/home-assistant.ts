@@ -3,6 +3,7 @@ import { privacyIsOn } from '@odograph/database/reading-json';
 import { within } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
+import { messageOf } from '@odograph/runtime/message-of';
 import { Counter, Gauge, type Registry } from '@odograph/runtime/metrics';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { type RawBuilder, sql } from 'kysely';
@@ -235,7 +236,7 @@ class HomeAssistant {
 
   #fail(error: unknown): void {
     this.#failures.inc();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (this.#failure === undefined) this.#options.logger.warn({ reason }, 'Home Assistant not up to date; retrying');
     this.#failure = reason;
   }
